@@ -57,7 +57,7 @@ class Questions:
         """
         if self._going_back:
             return self._halfway()
-        previous, self._asked = self._asked, as_query(self._generator.ask(), self._domain.dimension, self._generator)
+        previous, self._asked = self._asked, as_query(self._generator.ask(), self._domain, self._generator)
         self.repeated = previous is not None and self._asked.repeats(previous)
         if not self.repeated:
             self._outside, self._n_repeats = None, 0

@@ -38,6 +38,11 @@ def real_array(values: ArrayLike) -> Vector:
     return np.array(given, dtype=float)
 
 
+def every(flags: NDArray[np.bool_]) -> bool:
+    """Whether all are true: the same as ``all()``, which takes three times as long on a few flags."""
+    return bool(flags[flags.argmin()])
+
+
 def digest(*things: object) -> str:
     """16 hexadecimal digits that tell data from other data: a cryptographic hash, BLAKE2b cut to 64 bits.
 

@@ -1,8 +1,9 @@
-"""What `minimize` refuses: arguments before the first call, and answers that are no cuts."""
+"""What `minimize` refuses: arguments before the first call, and false answers of oracles and generators."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import inf, isfinite, isnan
 from typing import Any
@@ -11,16 +12,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.answers.answer import Answer
-from oracle_opt.arguments import floats
-from oracle_opt.arrays import Vector, real_array
+from oracle_opt.arguments import floats, real
+from oracle_opt.arrays import EPS, Vector, every, real_array
+from oracle_opt.consistency import NOTHING, OBJECTIVE
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, is_infinite
-from oracle_opt.domains import Domain
+from oracle_opt.domains import Box, Domain
 from oracle_opt.errors import CapabilityMismatch, InvalidArgument, InvalidCut
-from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.generator import Minorant, QueryPointGenerator, Step
 from oracle_opt.oracle import Oracle
+from oracle_opt.proof.parts import combined
 from oracle_opt.words import shown
 
 HUGE = 1e150  # above that squares are no numbers
+OUTSIDE = 1e-8  # distance to the domain, relative to the point's norm, up to which a query point counts as inside
 
 
 def check_oracle(oracle: object) -> None:
@@ -79,11 +83,20 @@ def _is_kind(kind: object) -> bool:
     return isinstance(kind, type) and issubclass(kind, Answer | FeasibilityCut)
 
 
-def as_query(asked: Vector | Query, dimension: int, generator: QueryPointGenerator) -> Query:
+def as_query(asked: Vector | Query, domain: Domain, generator: QueryPointGenerator) -> Query:
     """The query of what a generator asked, a point or a query."""
     query = asked if isinstance(asked, Query) else Query(asked)
-    if query.point.shape != (dimension,) or not np.isfinite(query.point).all():
-        raise InvalidArgument(f"`ask` must give {dimension} finite numbers, got {query.point!r}")
+    point = query.point
+    if type(point) is not np.ndarray or point.dtype.char != "d":
+        if not (isinstance(point, np.ndarray) and point.dtype.kind in "fiu"):
+            raise _broken(generator, "ask", "return an array of real numbers, or a Query of one", point, "np.array it")
+        query = replace(query, point=real_array(point))
+        point = query.point
+    if point.shape != (domain.dimension,) or not every(np.isfinite(point)):
+        size = f"an array of shape ({domain.dimension},) of finite numbers"
+        raise _broken(generator, "ask", f"return {size}", point, "one number for each variable of the domain")
+    if not _inside(domain, point):
+        raise _broken(generator, "ask", f"return a point of {domain!r}", point, "`domain.project` gives the nearest")
     wishes = query.wishes
     if not isinstance(wishes, frozenset) or (wishes and not wishes <= generator.takes | generator.needs):
         raise InvalidArgument(
@@ -91,6 +104,83 @@ def as_query(asked: Vector | Query, dimension: int, generator: QueryPointGenerat
             f"`needs`, got {wishes!r}"
         )
     return query
+
+
+def _inside(domain: Domain, point: Vector) -> bool:
+    """Whether a point is in the domain; of a box the bounds are compared first, in a third of the time."""
+    if type(domain) is Box and every(domain.lower <= point) and every(point <= domain.upper):
+        return True
+    return domain.contains(point, OUTSIDE)
+
+
+def checked_weight(
+    generator: QueryPointGenerator, step: Step, minorant: Minorant | None, weight: float, dimension: int
+) -> float:
+    """The weight that a generator gives a cut it was told, as a float, if its three answers are what they must be."""
+    if not isinstance(step, Step):
+        raise _broken(generator, "tell", "return a Step", step, "return Step.SERIOUS, Step.NULL or Step.FEASIBILITY")
+    if not (isinstance(weight, float) and 0 <= weight < inf):
+        try:
+            weight = real("weight", weight, least=0.0)
+        except InvalidArgument:
+            rule, advice = "return a finite number of at least 0", "0 leaves a cut out of the average"
+            raise _broken(generator, "weight", rule, weight, advice) from None
+    if minorant is not None:
+        _check_numbers(generator, minorant, dimension)
+    return weight
+
+
+def _check_numbers(generator: QueryPointGenerator, minorant: object, dimension: int) -> None:
+    """Refuse what is no minorant of finite numbers."""
+    rule, advice = "return a Minorant or None", "write Minorant(constant, slope)"
+    if not isinstance(minorant, Minorant):
+        raise _broken(generator, "minorant", rule, minorant, advice)
+    slope = minorant.slope
+    if not (isinstance(slope, np.ndarray) and slope.dtype.kind in "fiu" and slope.shape == (dimension,)):
+        rule, advice = f"have a slope of shape ({dimension},), an array of real numbers", "one number for each variable"
+        raise _broken(generator, "minorant", rule, slope, advice)
+    try:
+        finite = isfinite(minorant.constant) and 0 <= minorant.error < inf and 0 <= minorant.tolerance < inf
+    except (TypeError, ValueError):
+        finite = False
+    if not (finite and every(np.isfinite(slope))):
+        rule, advice = "have finite numbers, and `error` and `tolerance` of at least 0", "None proves nothing"
+        raise _broken(generator, "minorant", rule, minorant, advice)
+
+
+def too_high(
+    generator: QueryPointGenerator, minorant: Minorant, cut: ObjectiveCut, domain: Domain
+) -> InvalidArgument | None:
+    """What is said of a minorant that is above the value at the point of a cut; `None` if it is not.
+
+    What the oracle answered may be false, and a minorant that is made of that is above the value through no fault of
+    the generator.
+    """
+    claimed = minorant.constant + float(minorant.slope.dot(cut.point))
+    if claimed <= cut.upper:
+        return None
+    below = minorant.error + minorant.tolerance
+    terms = abs(minorant.constant) + float(np.abs(minorant.slope).dot(np.abs(cut.point)))
+    rounding = 4.0 * EPS * (domain.dimension + 4) * domain.extent(cut.subgradient)
+    allowed = below + OBJECTIVE * max(abs(cut.upper), terms) + rounding + NOTHING
+    if claimed - cut.upper <= allowed:
+        return None
+    if minorant.parts:
+        with suppress(ValueError):  # of weights that are none
+            constant, slope = combined([term for part in minorant.parts for term in part.weighted()])
+            if constant + float(slope.dot(cut.point)) - cut.upper > allowed:
+                return None
+    rule = f"lie below the function, which is at most {cut.upper:.10g} at {shown(cut.point)}"
+    advice = "make it a convex combination of the cuts, as CutPool.minorant does; no two answers of the oracle disagree"
+    return _broken(generator, "minorant", rule, claimed, advice)
+
+
+def _broken(generator: QueryPointGenerator, method: str, rule: str, got: object, advice: str) -> InvalidArgument:
+    """What is said of a generator that breaks a rule."""
+    return InvalidArgument(
+        f"`{method}` of {type(generator).__name__} must {rule}, got {shown(got)}; {advice}. "
+        "`oracle_opt.testing.check_generator` checks all rules of a generator"
+    )
 
 
 def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
@@ -109,15 +199,18 @@ def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
         cut = _plain(cut, "a cut")
     vector, name = (cut.subgradient, "subgradient") if isinstance(cut, ObjectiveCut) else (cut.normal, "normal")
     number = cut.value if isinstance(cut, ObjectiveCut) else cut.violation
-    if isinstance(cut, ObjectiveCut) and (number > HUGE or (isfinite(number) and np.isinf(vector).any())):
+    finite = vector.shape == point.shape and every(np.isfinite(vector))
+    if isinstance(cut, ObjectiveCut) and (
+        number > HUGE or (not finite and isfinite(number) and np.isinf(vector).any())
+    ):
         if np.isnan(vector).any() and number <= HUGE:
             raise InvalidCut(f"`subgradient` must hold no NaN, got {vector!r} at {cut.point!r}")
         return ObjectiveCut(point, inf, np.zeros(point.shape))
     if vector.shape != point.shape:
         raise InvalidCut(f"`{name}` must have the shape of the point, {point.shape}, got {vector.shape}")
-    if not (isfinite(number) and np.isfinite(vector).all()):
+    if not (finite and isfinite(number)):
         raise InvalidCut(f"a cut must be finite, got {number!r} with {name} {vector!r} at {point!r}")
-    if not np.array_equal(cut.point, point):
+    if cut.point.shape != point.shape or not every(cut.point == point):
         raise InvalidCut(f"`point` of the cut must be the query point, got {cut.point!r}")
     if isinstance(cut, ObjectiveCut):
         if isnan(cut.lower_bound):

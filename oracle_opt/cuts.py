@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.answers.answer import Answer
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import Vector, every
 from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Query:
     def repeats(self, previous: Query) -> bool:
         """Whether this asks what `previous` asked: the kind of query, the point and all wishes are the same."""
         wishes = (self.accuracy, self.wishes) == (previous.accuracy, previous.wishes)
-        return type(self) is type(previous) and wishes and bool((self.point == previous.point).all())
+        return type(self) is type(previous) and wishes and every(self.point == previous.point)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

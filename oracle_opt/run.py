@@ -19,11 +19,18 @@ from numpy.typing import ArrayLike
 
 from oracle_opt._deadline import Deadline
 from oracle_opt._questions import Questions
-from oracle_opt.bounds import BoundTracker
-from oracle_opt.checks import check_arguments, check_cut, check_known, check_oracle
+from oracle_opt.bounds import BoundSource, BoundTracker
+from oracle_opt.checks import (
+    check_arguments,
+    check_cut,
+    check_known,
+    check_oracle,
+    checked_weight,
+    too_high,
+)
 from oracle_opt.clocks import clock_of
 from oracle_opt.confirmation import Confirmation
-from oracle_opt.cuts import Cut, FeasibilityCut, Query, bearing, is_infinite
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, bearing, is_infinite
 from oracle_opt.errors import EmptyLocalizationSet, Exhausted, InvalidArgument, OutOfTime
 from oracle_opt.generator import Minorant, QueryPointGenerator, Step
 from oracle_opt.history import HistoryRecorder
@@ -81,6 +88,7 @@ class Run:
         self._query: Query | None = None  # the last that was no repetition, and its answer
         self._cut: Cut
         self._oracle_seconds = self._generator_seconds = 0.0
+        self._minorant: Minorant | None = None  # that proves the best bound of its kind
         self._given_up: Status | None = None  # what the generator says after the last cut
         self._stopped = False  # by a listener
 
@@ -172,7 +180,7 @@ class Run:
         for cut in options.cuts:
             cut = check_known(cut, oracle)
             _, minorant, weight = self._told(cut)
-            self.bounds.update(cut, minorant, weight)
+            self._prove(cut, minorant, weight)
         if options.journal is not None:
             from oracle_opt.journal import Journal
 
@@ -259,7 +267,7 @@ class Run:
             step, minorant, weight = self._told(cut)
             self._generator_seconds += self._clock() - began
             if not is_infinite(cut):
-                self.bounds.update(cut, minorant, weight, repeated)
+                self._prove(cut, minorant, weight, repeated)
         if repeated:
             return
         self._cut = cut
@@ -276,7 +284,8 @@ class Run:
         try:
             with self._deadline:
                 told = cut if generator.reads_extras else bearing(cut, self.oracle.witness)
-                return generator.tell(told), generator.minorant(), generator.weight()
+                step, minorant, weight = generator.tell(told), generator.minorant(), generator.weight()
+            return step, minorant, checked_weight(generator, step, minorant, weight, self.start.size)
         except OutOfTime:
             pass  # `ask` looks at the clock next, and ends
         except EmptyLocalizationSet:
@@ -286,6 +295,30 @@ class Run:
         if isinstance(cut, FeasibilityCut):
             return Step.FEASIBILITY, None, 0.0
         return Step.SERIOUS if cut.upper < self.bounds.upper else Step.NULL, None, 0.0
+
+    def _prove(self, cut: Cut, minorant: Minorant | None, weight: float, repeated: bool = False) -> None:
+        """Prove bounds, by no minorant that is above a value: the new one and the best are held against the new value.
+
+        Where two answers contradict each other the oracle is at fault, and nothing is said of the generator.
+        """
+        bounds, problem = self.bounds, None
+        if self.oracle.convex and isinstance(cut, ObjectiveCut):
+            if minorant is not None:
+                problem = self._too_high(minorant, cut) or self._too_high(minorant, bounds.incumbent)
+            if self._minorant is not None and cut.upper < bounds.upper:
+                problem = problem or self._too_high(self._minorant, cut)
+        if problem is not None:
+            bounds.update(cut, None, 0.0, repeated)
+            if not bounds.conflict:
+                raise problem
+            return
+        before = bounds.proofs[BoundSource.MODEL]
+        bounds.update(cut, minorant, weight, repeated)
+        if bounds.proofs[BoundSource.MODEL] > before:
+            self._minorant = minorant
+
+    def _too_high(self, minorant: Minorant, cut: ObjectiveCut | None) -> InvalidArgument | None:
+        return None if cut is None else too_high(self.generator, minorant, cut, self.oracle.domain)
 
     def check(self, verdict: Status | None) -> None:
         """End the run where it is over: by the verdict, a listener, or a generator that gave up.

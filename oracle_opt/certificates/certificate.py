@@ -17,7 +17,7 @@ import numpy as np
 from oracle_opt.arguments import instance, instances
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.certificates import certificate_file, verify
-from oracle_opt.certificates.examination import ROUNDING, CertificateVerdict, prove, size_of
+from oracle_opt.certificates.examination import ROUNDING, CertificateVerdict, prove, same_but_for_names, size_of
 from oracle_opt.certificates.verify import Checked, DamagedFile, FalseLine, Record
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument, InvalidCertificate, Refuted
@@ -238,7 +238,7 @@ class Certificate:
         cuts, multipliers = tuple(claim for claim, _ in pairs), np.array([weight for _, weight in pairs])
         return cls(lower, upper, gap, cuts, multipliers, value, problem, facts, versions, records)
 
-    def verify(self, oracle: Oracle | None = None, exact: bool = False) -> CertificateVerdict:
+    def verify(self, oracle: Oracle | None = None, exact: bool = False, ask: bool = True) -> CertificateVerdict:
         """Check the certificate: by itself or, with an oracle that was made of the data anew, each of its cuts, too.
 
         Parameters
@@ -247,6 +247,9 @@ class Certificate:
             The problem. Without it the cuts and the value at the point are taken as given.
         exact : bool
             Whether the oracle shall examine the witnesses in fractions; else in floats with a bound on their rounding.
+        ask : bool
+            Whether the oracle is asked at the best point, and where cuts with a known point were taken, if something
+            has no witness: a value above the claimed one, or below what a cut claims there, refutes the certificate.
 
         Returns
         -------
@@ -266,10 +269,10 @@ class Certificate:
             return CertificateVerdict(
                 checked.lower, checked.upper, given, 0, given, outside=checked.outside, promise=checked.promise
             )
-        asked = oracle.problem_identity()
-        if asked != self.problem:
-            raise InvalidCertificate(f"this is a certificate of another problem: of {self.problem!r}, not of {asked!r}")
-        return prove(self.records, self.cuts, self.value, (self.lower, self.upper), checked, oracle, exact)
+        if not same_but_for_names(oracle, self.problem):
+            named = oracle.problem_identity()
+            raise InvalidCertificate(f"this is a certificate of another problem: of {self.problem!r}, not of {named!r}")
+        return prove(self.records, self.cuts, self.value, (self.lower, self.upper), checked, oracle, exact, ask)
 
     def _checked(self) -> Checked:
         try:

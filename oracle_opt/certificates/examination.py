@@ -6,20 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from oracle_opt.arrays import class_name
 from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate_file import set_words
 from oracle_opt.certificates.verify import Checked, FalseLine, Record
+from oracle_opt.checks import check_cut
+from oracle_opt.consistency import OBJECTIVE
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query, is_infinite
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidCertificate, Refuted
-from oracle_opt.proof.claim import OF_VALUES, UNDERFLOW, Bound, CutClaim, ValueClaim
-from oracle_opt.words import one_line
-
-if TYPE_CHECKING:
-    from oracle_opt.oracle import Oracle
+from oracle_opt.function_oracle import POINT, FunctionOracle
+from oracle_opt.oracle import Oracle
+from oracle_opt.proof.claim import OF_VALUES, UNDERFLOW, Bound, ClaimKind, CutClaim, ValueClaim
+from oracle_opt.words import number, one_line
 
 C = TypeVar("C", CutClaim, ValueClaim)
 ROUNDING = 1e-9  # of the sizes involved: no more than this is lost to rounding
@@ -48,6 +51,8 @@ class CertificateVerdict:
         What the bounds rest upon besides, in words: a domain in which a minimizer is only promised.
     exact : bool
         Whether the witnesses were examined in fractions.
+    n_asked : int
+        How many answers of the oracle the claims without a witness were held against.
     """
 
     __repr__ = one_line
@@ -61,6 +66,7 @@ class CertificateVerdict:
     outside: float = 0.0
     promise: str = ""
     exact: bool = False
+    n_asked: int = 0
 
     @property
     def holds(self) -> bool:
@@ -88,6 +94,8 @@ class CertificateVerdict:
                 f"holds, given {self.n_given} of the {self.n_cuts} cuts{self.promise}: the other {self.n_proven} are "
                 f"proven from the data; the value at the point is {value}"
             )
+        if self.n_asked:
+            words += f"; asked anew, the oracle agrees in {number(self.n_asked, 'answer')}"
         return (
             f"{words}; the minimum lies in [{self.lower!r}, {self.upper!r}], the gap is {self.gap:.3g}, and the point "
             f"is feasible {f'up to {self.outside:.1g}' if self.outside else 'exactly'}"
@@ -102,6 +110,7 @@ def prove(
     checked: Checked,
     oracle: Oracle,
     exact: bool,
+    ask: bool,
 ) -> CertificateVerdict:
     """Examine each claim against its witness and the data, having checked what follows from the claims.
 
@@ -125,12 +134,13 @@ def prove(
     size = max(size, oracle.size_of_terms(value.point))
     least, promise = _over_own_domain(records, claimed_lower, oracle.domain, size)
     lower = min(Fraction(claimed_lower), least)
-    n_given, worst, lost = 0, (Fraction(0), ""), Fraction(0)
+    given: list[tuple[str, CutClaim]] = []
+    worst, lost = (Fraction(0), ""), Fraction(0)
     for k, (claim, share) in enumerate(zip(claims, shares, strict=True)):
         name = f"line {k + 3}, cut {k}, a {claim.kind.value}"
         excess = _judged(oracle.prove_cut, oracle, claim, exact, name)
         if excess is None:
-            n_given += 1
+            given.append((name, claim))
             continue
         loss = share * _number(excess, name)
         lost, worst = lost + loss, max(worst, (loss, name))
@@ -146,17 +156,83 @@ def prove(
         upper = max(upper, Fraction(_number(proven, name, least=None)))
         if upper - Fraction(claimed_upper) > OF_VALUES * size:
             raise Refuted(f"{name}: the value is {float(upper)!r}, and {claimed_upper!r} is claimed")
+    n_asked = 0
+    if ask and (given or proven is None):
+        n_asked = _held_against_answers(oracle, value, name, claimed_upper, given)
     return CertificateVerdict(
         -verify.rounded_up(lost - lower),
         verify.rounded_up(upper),
         len(cuts),
-        len(cuts) - n_given,
-        n_given,
+        len(cuts) - len(given),
+        len(given),
         proven is not None,
         checked.outside,
         promise,
         exact,
+        n_asked,
     )
+
+
+def _held_against_answers(
+    oracle: Oracle, value: ValueClaim, name: str, upper: float, given: list[tuple[str, CutClaim]]
+) -> int:
+    """Ask the oracle at the best point, and where cuts are known to have been taken; how often it answered.
+
+    Raises
+    ------
+    Refuted
+        A value is higher than what is claimed of it, or lower than what a cut claims there.
+    """
+    points = {value.point.tobytes(): value.point}
+    for _, claim in given:
+        taken = np.asarray(claim.witness.get(POINT, ()), dtype=float)
+        if taken.shape == value.point.shape:
+            points.setdefault(taken.tobytes(), taken)
+    for point in points.values():
+        answer = check_cut(oracle.query(Query(point.copy())), point, oracle)
+        best = point is value.point
+        if best and (isinstance(answer, FeasibilityCut) or answer.value - upper > _rounding(answer, upper)):
+            found = (
+                "is none that is feasible" if isinstance(answer, FeasibilityCut) else f"has the value {answer.value!r}"
+            )
+            raise Refuted(f"{name}: the oracle says that the point {found}, and at most {upper!r} is claimed")
+        if isinstance(answer, ObjectiveCut) and not is_infinite(answer):
+            for which, claim in given:
+                _hold(claim, answer, which)
+    return len(points)
+
+
+def _hold(claim: CutClaim, answer: ObjectiveCut, name: str) -> None:
+    """Refute a claim that is above the answer at a feasible point."""
+    stated = 0.0 if claim.kind is ClaimKind.HALF_SPACE else answer.upper
+    if claim.kind is ClaimKind.SUMMAND:
+        if len(answer.summands) != claim.n_summands:
+            return
+        stated = answer.summands[claim.summand].upper
+    claimed = claim.constant + float(claim.slope @ answer.point)
+    size = abs(claim.constant) + float(np.abs(claim.slope) @ np.abs(answer.point))
+    if claimed - stated > claim.tolerance + OBJECTIVE * size + _rounding(answer, stated):
+        what = "no point is feasible that has more than" if claim.kind is ClaimKind.HALF_SPACE else "the oracle says"
+        raise Refuted(f"{name}: at a point where it claims at least {claimed!r}, {what} {stated!r}")
+
+
+def _rounding(answer: ObjectiveCut, stated: float) -> float:
+    """By how much two answers to one question may differ: other processors add in another order."""
+    terms = float(np.abs(answer.subgradient) @ np.abs(answer.point))
+    return OBJECTIVE * max(abs(answer.value), abs(stated), terms)
+
+
+def same_but_for_names(oracle: Oracle, stored: str) -> bool:
+    """Whether words of an identity differ from an oracle's by names of functions and classes at most.
+
+    That is so where an oracle is told from others by its domain and by names: these are no identity, and answers are.
+    A name that the user passed is one.
+    """
+    given = isinstance(oracle, FunctionOracle) and oracle.name != getattr(oracle.function, "__qualname__", None)
+    if given or type(oracle).identity not in (Oracle.identity, FunctionOracle.identity):
+        return stored == oracle.problem_identity()
+    tail = Oracle.identity(oracle).removeprefix(class_name(type(oracle)))
+    return stored.endswith(tail) or f"{tail}, function " in stored
 
 
 def size_of(domain: Domain, cuts: tuple[CutClaim, ...], shares: list[Fraction], lower: float, upper: float) -> float:

@@ -146,6 +146,10 @@ class RunStore:
         instance, generator, seed = key
         return self.folder / "runs" / folder_name(instance) / folder_name(generator) / f"{seed}.parquet"
 
+    def answer_path(self, instance: str, seed: int) -> Path:
+        """The file of what an instance answered at its start."""
+        return self.folder / "runs" / folder_name(instance) / f"answer-{seed}.json"
+
     def _read(self, path: Path) -> FinishedRun:
         run = _read(path)
         if self.path(run.key) != path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Executor
 from itertools import islice
 from typing import Any
@@ -15,6 +15,7 @@ from oracle_opt.errors import InvalidArgument, StoreMismatch
 from oracle_opt.executors import checked_executor
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.run_log import line_writer
+from oracle_opt.study.answers import is_same
 from oracle_opt.study.grid import run_groups
 from oracle_opt.study.lanes import Group, Ledger
 from oracle_opt.study.progress_bar import ProgressBar, judge, warn_of_first, warn_of_load
@@ -177,10 +178,11 @@ class Study:
         rows = self._rows()
         stored = {run.key: run for run in store.load()}
         runs: dict[tuple[str, str, int], FinishedRun] = {}
+        renamed = self._asked(store, stored)
         for key, row in rows.items():
             if key in stored and not stored[key].failed:
-                runs[key] = _same(stored[key], row, store)
-        groups = self._groups(rows, runs, stored)
+                runs[key] = _same(stored[key], row, store, renamed)
+        groups = self._groups(rows, runs, stored, renamed)
         interrupted = False
         if groups and self.settings.clock == "elapsed":
             warn_of_load(None if executor is not None else jobs)
@@ -190,7 +192,7 @@ class Study:
                 run = store.find((row["instance"], row["generator"], row["seed"]))
                 if run is None or run.failed:
                     return False
-                done(_same(run, row, store), saved=True)
+                done(_same(run, row, store, renamed), saved=True)
                 return True
 
             def done(run: FinishedRun, saved: bool = False) -> None:
@@ -214,6 +216,16 @@ class Study:
         if not interrupted:
             judge(ordered, results)
         return results
+
+    def _asked(self, store: RunStore, stored: Mapping[tuple[str, str, int], FinishedRun]) -> set[tuple[str, int]]:
+        """Ask each instance once, and hold the answer against that in the folder: which may have other names now."""
+        identities = {(i, seed): run.row["oracle"] for (i, _, seed), run in stored.items() if run.row["oracle"]}
+        return {
+            (one.name, seed)
+            for one in self.instances
+            for seed in self.seeds
+            if is_same(store.answer_path(one.name, seed), one, seed, identities.get((one.name, seed), ""))
+        }
 
     def _rows(self) -> dict[tuple[str, str, int], dict[str, Any]]:
         """What is known of every run beforehand, by key."""
@@ -243,6 +255,7 @@ class Study:
         rows: Mapping[tuple[str, str, int], dict[str, Any]],
         runs: Mapping[tuple[str, str, int], FinishedRun],
         stored: Mapping[tuple[str, str, int], FinishedRun],
+        renamed: Collection[tuple[str, int]],
     ) -> list[Group]:
         """What is missing, gathered by instance and seed."""
         identities = {(i, seed): run.row["oracle"] for (i, _, seed), run in stored.items() if run.row["oracle"]}
@@ -255,17 +268,20 @@ class Study:
                     if (instance.name, name, seed) not in runs
                 }
                 if missing:
-                    expected = identities.get((instance.name, seed), "")
+                    known = (instance.name, seed) in renamed
+                    expected = "" if known else identities.get((instance.name, seed), "")
                     generators = {name: self.generators[name] for name in missing}
                     groups.append(Group(instance, seed, missing, generators, expected))
         return groups
 
 
-def _same(run: FinishedRun, row: Mapping[str, Any], store: RunStore) -> FinishedRun:
+def _same(
+    run: FinishedRun, row: Mapping[str, Any], store: RunStore, renamed: Collection[tuple[str, int]]
+) -> FinishedRun:
     """Refuse a stored run that is of the same name, and of another problem or method."""
-    if run.row["digest"] == row["digest"]:
+    instance, generator, seed = run.key
+    if run.row["digest"] == row["digest"] or (run.row["method"] == row["method"] and (instance, seed) in renamed):
         return run
-    instance, generator, _ = run.key
     if run.row["method"] != row["method"]:
         raise StoreMismatch(
             f"{store.folder} holds runs of {generator} as {run.row['method']}, and it is now {row['method']}; "

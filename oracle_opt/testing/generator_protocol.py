@@ -10,6 +10,7 @@ import numpy as np
 from oracle_opt.arrays import Vector
 from oracle_opt.checks import as_query
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
+from oracle_opt.domains import Domain
 from oracle_opt.errors import Exhausted
 from oracle_opt.generator import Minorant, QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.proof.parts import combined
@@ -31,11 +32,11 @@ def check_protocol(generator: QueryPointGenerator, problem: KnownProblem, seed: 
         one.reset(domain, start.copy())
     handed: list[tuple[Vector, Vector]] = []
     for k in range(calls):
-        query = _asked(subject, generator, domain.dimension)
+        query = _asked(subject, generator, domain)
         if query is None:
             break
         for other in others:
-            same = _asked(subject, other, domain.dimension)
+            same = _asked(subject, other, domain)
             allowed = 1e-9 * max(1.0, float(np.abs(query.point).max()))
             if same is None or not np.abs(query.point - same.point).max() <= allowed:
                 raise ConformanceError(
@@ -51,7 +52,7 @@ def check_protocol(generator: QueryPointGenerator, problem: KnownProblem, seed: 
         cut = _answered(problem, query)
         samples += _valued([cut])
         # copies asked the same up to rounding; a method may ask whether a cut is that of its very point
-        cuts = [cut, *(_answered(problem, as_query(one.ask(), domain.dimension, one)) for one in others[1:])]
+        cuts = [cut, *(_answered(problem, as_query(one.ask(), domain, one)) for one in others[1:])]
         for other, theirs in zip(others, cuts, strict=True):
             domain.reset()  # whose warm starts all these objects share
             _quiet_tell(other, theirs)
@@ -75,15 +76,15 @@ def check_protocol(generator: QueryPointGenerator, problem: KnownProblem, seed: 
             )
 
 
-def _asked(subject: str, generator: QueryPointGenerator, dimension: int) -> Query | None:
+def _asked(subject: str, generator: QueryPointGenerator, domain: Domain) -> Query | None:
     """What is asked, twice."""
     advice = "compute the point in `reset` or `tell`, and only return it in `ask`"
     with ruled(subject, "`ask` returns a point or a query, or raises Exhausted", advice):
         try:
-            first = as_query(generator.ask(), dimension, generator)
+            first = as_query(generator.ask(), domain, generator)
         except Exhausted:
             return None
-        second = as_query(generator.ask(), dimension, generator)
+        second = as_query(generator.ask(), domain, generator)
     if not first.repeats(second):
         raise ConformanceError(
             subject,
