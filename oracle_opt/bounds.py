@@ -9,11 +9,11 @@ import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.consistency import NOTHING, OBJECTIVE, AnswerMemory
-from oracle_opt.cuts import Cut, ObjectiveCut, bearing
+from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, bearing
 from oracle_opt.domains import Domain
 from oracle_opt.generator import Minorant
 from oracle_opt.proof.claim import below, claim_of_bound, claim_of_cut
-from oracle_opt.proof.parts import Averaged, Parts, alone, price_of
+from oracle_opt.proof.parts import Averaged, Parts, alone, steepness_of
 
 FEW, MANY = 8.0, 2.0**14  # units of roundoff of the terms of a value that it may be wrong by without saying so
 LANDED = 2.0**-23  # of the way from another point, in the unit of f: so near to a minimizer is at one
@@ -161,6 +161,8 @@ class BoundTracker:
         What was taken off that bound for rounding.
     tolerance : float
         By how much that bound may exceed the value at a point that the oracle calls feasible within its tolerance.
+    violation, price : float
+        What the best point misses of the constraint that it misses most, and what that may be worth: see `pay`.
     proofs : dict
         Each of the four bounds, best so far, in the order above.
     """
@@ -178,7 +180,7 @@ class BoundTracker:
         self.upper = inf
         self.lower = -inf
         self.source = BoundSource.NONE
-        self.rounding = self.tolerance = 0.0
+        self.rounding = self.tolerance = self.violation = self.price = 0.0
         self._highest: dict[int, tuple[float, Vector]] = {}  # value and point, by the power of 2 that is its size
         self._averaged = Averaged()
         self._basis: tuple[ObjectiveCut | Minorant | tuple[Parts, ...], float] = ((), 0.0)  # of the best bound
@@ -237,22 +239,36 @@ class BoundTracker:
         """Size of the terms of a value."""
         return abs(cut.value) + float(np.abs(cut.subgradient).dot(np.abs(cut.point)))
 
-    @property
-    def price(self) -> float:
-        """What the best point may save by missing constraints: what it misses of the half-spaces, times multipliers.
+    def pay(self, missed: FeasibilityCut | None) -> None:
+        """Set the price of what the best point misses, by the half-spaces that exclude it.
 
-        With lower bound L, multipliers u_j of the half-spaces h_j <= 0 in the bound, and d_j what the best point misses
-        of them, ``L + sum u_j d_j`` is at most what the minorant of the objective is there: with exact constraints the
-        minimum is at most about that much above the value.
+        With multipliers u_j of half-spaces ``a_j @ z + b_j <= 0`` in the bound, a point at a distance d from what it
+        misses saves about ``d sum u_j |a_j|`` at most: with exact constraints the minimum may be that much above its
+        value.
         """
-        if self.incumbent is None or not self.tolerance:
-            return 0.0
-        return price_of(self.parts, self.incumbent.point)
+        cuts = () if missed is None else (missed, *missed.further)
+        self.violation = max((one.violation for one in cuts), default=0.0)
+        far = max((one.violation / float(np.linalg.norm(one.normal)) for one in cuts), default=0.0)
+        self.price = max(far, 0.0) * steepness_of(self.parts) if far > 0 else 0.0
+
+    def move(self, cut: ObjectiveCut) -> None:
+        """Take the answer at a point that misses no constraint for the best one, though its value may be larger."""
+        self.incumbent, self.upper = cut, float(cut.upper)
 
     def closed(self, rtol: float, atol: float) -> bool:
-        """Whether the gap is closed, what the best point may save by missing constraints included."""
-        given = self.upper, self.lower, rtol, atol, self.resolution
-        return closed(*given) and (not self.tolerance or closed(*given, self.price))
+        """Tell whether the gap is closed, what the best point may save by missing constraints included.
+
+        Parameters
+        ----------
+        rtol, atol : float
+            As for `minimize`.
+
+        Returns
+        -------
+        bool
+            Whether it is.
+        """
+        return closed(self.upper, self.lower, rtol, atol, self.resolution, self.price)
 
     def warnings(self) -> tuple[str, ...]:
         """What casts doubt on the gap: a best point at the edge of a set in which a minimizer is only promised."""

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import called_otherwise
 from oracle_opt.arrays import Vector
-from oracle_opt.bounds import BoundTracker
 from oracle_opt.cuts import Cut, ObjectiveCut, is_infinite
 from oracle_opt.domains import Domain
 from oracle_opt.generator import QueryPointGenerator
@@ -167,7 +166,7 @@ def minimize(
             query = run.ask()
             cut = run.answer(query)
             run.tell(cut)
-            run.check(_verdict(cut, run.bounds, oracle.domain, options))
+            run.check(_verdict(cut, run, options))
     return run.result
 
 
@@ -180,8 +179,9 @@ def _inside(domain: Domain, start: Vector) -> Vector:
     return inside
 
 
-def _verdict(cut: Cut, bounds: BoundTracker, domain: Domain, options: RunOptions) -> Status | None:
+def _verdict(cut: Cut, run: Run, options: RunOptions) -> Status | None:
     """Whether the run is over."""
+    bounds, domain = run.bounds, run.oracle.domain
     if is_infinite(cut):
         return None
     if bounds.refuted:
@@ -189,7 +189,10 @@ def _verdict(cut: Cut, bounds: BoundTracker, domain: Domain, options: RunOptions
     if bounds.contradiction():
         return Status.CONTRADICTION
     if bounds.closed(options.rtol, options.atol):
-        return Status.CONVERGED
+        run.pay()
+        if not bounds.closed(options.rtol, options.atol):
+            run.repair()
+        return Status.CONVERGED if bounds.closed(options.rtol, options.atol) else Status.STALLED
     if options.gtol is not None and isinstance(cut, ObjectiveCut):
         moved = domain.project(cut.point - cut.subgradient) - cut.point
         if float(np.linalg.norm(moved)) <= options.gtol:

@@ -221,7 +221,7 @@ class FunctionOracle(Oracle):
 
     def query(self, query: Query) -> Cut:
         """Evaluate the constraints at the query point, and the function where all hold."""
-        cut: Any = self._violated(query.point)
+        cut: Any = self._violated(query.point, self.tolerance)
         if cut is None:
             cut = self._evaluated(query.point)
         answered: Cut = _with_point(cut) if POINT in self.witness else cut
@@ -232,6 +232,10 @@ class FunctionOracle(Oracle):
         """Largest size of each variable in the domain."""
         extent: Vector = np.abs(self.domain.bounding_box()).max(axis=0)
         return extent
+
+    def separation(self, point: Vector) -> FeasibilityCut | None:
+        """Cuts of the constraints that are above 0 but for rounding, the most violated first."""
+        return self._violated(point, 0.0)
 
     def missed(self, point: Vector) -> list[tuple[float, float]]:
         """Values of the constraints at a point, each with the largest one that counts as held there.
@@ -247,12 +251,12 @@ class FunctionOracle(Oracle):
             A pair for each constraint, in their order.
         """
         answers = [self._constraint(i, point) for i in range(len(self.constraints))]
-        return [(value, self._allowed(value, normal, point)) for value, normal in answers]
+        return [(value, self._allowed(value, normal, point, self.tolerance)) for value, normal in answers]
 
-    def _allowed(self, value: float, normal: Vector, point: Vector) -> float:
+    def _allowed(self, value: float, normal: Vector, point: Vector, tolerance: float) -> float:
         """Up to which value a constraint counts as held: in the unit of the terms of its linear part at the point."""
         side = np.array([float(normal @ point) - value])
-        return float(allowed(np.abs(normal[None]), point, side, self.tolerance, self._extent)[0])
+        return float(allowed(np.abs(normal[None]), point, side, tolerance, self._extent)[0])
 
     def _constraint(self, i: int, point: Vector) -> tuple[float, Vector]:
         """Value and subgradient of a constraint."""
@@ -268,7 +272,7 @@ class FunctionOracle(Oracle):
             raise InvalidCut(f"`constraints[{i}]` must return finite numbers, got {answer!r} at {point!r}")
         return value, slope
 
-    def _violated(self, point: Vector) -> FeasibilityCut | None:
+    def _violated(self, point: Vector, tolerance: float) -> FeasibilityCut | None:
         """Cuts of the constraints that are violated, the most violated first; `None` if the point counts as feasible.
 
         A point x that counts as feasible has ``g(z) + g'(z) @ (x - z) <= g(x)``, which may be a little above 0: that,
@@ -277,7 +281,7 @@ class FunctionOracle(Oracle):
         cuts = []
         for i in range(len(self.constraints)):
             value, normal = self._constraint(i, point)
-            error = self._allowed(value, normal, point)
+            error = self._allowed(value, normal, point, tolerance)
             if value > error:
                 if not normal.any():
                     raise EmptyLocalizationSet(f"`constraints[{i}]` is nowhere below {value!r}: no point is feasible")

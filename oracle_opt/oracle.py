@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from oracle_opt.arrays import Vector, class_name
-from oracle_opt.cuts import Cut, Kind, Query
+from oracle_opt.cuts import Cut, FeasibilityCut, Kind, Query
 from oracle_opt.domains import Domain
 from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.words import shown
@@ -96,6 +96,24 @@ class Oracle(ABC):
             The same answer; by default as it was recorded.
         """
         return cut
+
+    def separation(self, point: Vector) -> FeasibilityCut | None:
+        """Half-spaces that exclude a point which counts as feasible within a tolerance.
+
+        The driver asks at the best point what its missing constraints may be worth: see `Result.price`.
+
+        Parameters
+        ----------
+        point : ndarray of shape (n,)
+            A point where `query` gave a value.
+
+        Returns
+        -------
+        FeasibilityCut or None
+            The constraint that is missed by most, with the others in `further`; `None`, the default, if the point is
+            feasible but for rounding, or if that cannot be told.
+        """
+        return None
 
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
         """Say by how much a cut may claim more than its witness proves, from the data of the problem.

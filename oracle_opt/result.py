@@ -125,6 +125,12 @@ class Result:
         What was checked before success was stated, in sentences: see `check` and `probes` of `minimize`.
     n_probes : int
         Calls that were probes; they are none of `n_calls`.
+    violation : float
+        What the best point misses of the constraint that it misses most, in the numbers of that constraint; 0 where it
+        is feasible but for rounding, where the oracle cannot tell (`Oracle.separation`), and where the gap was open.
+    price : float
+        What that may be worth: the minimum may be so much above the upper bound. Success needs the gap and the price
+        within the tolerance.
     clock : str
         What `oracle_seconds` and `generator_seconds` were read from, see `minimize`; `seconds` are elapsed.
     x : ndarray of shape (n,) or None
@@ -160,6 +166,8 @@ class Result:
     checks: tuple[str, ...] = ()
     n_probes: int = 0
     clock: str = "elapsed"
+    violation: float = 0.0
+    price: float = 0.0
 
     @property
     def x(self) -> Vector | None:
@@ -227,6 +235,7 @@ class Result:
             "lower bound": f"{self.lower_bound:.10g}",
             "gap": f"{self.gap:.3g}",
             "relative gap": f"{self.relative_gap:.3g}",
+            **({"price": f"{self.price:.3g}, of constraints missed by {self.violation:.3g}"} if self.violation else {}),
             "oracle calls": f"{self.n_calls}, of which {self.n_serious} were serious steps",
             **({"inner steps": f"{inner}, on problems that the oracle hands over"} if inner else {}),
             "checked": " ".join(self.checks) or "nothing besides",
@@ -353,6 +362,11 @@ def _of_gap(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, wan
         )
         return
     yield f"{size}; {wanted:.3g} was wanted."
+    if bounds.price > 0:
+        yield (
+            f"The best point misses a constraint by {bounds.violation:.3g}, within its tolerance, and the minimum may "
+            f"be {bounds.price:.3g} higher for that: state less tolerance, or scale the problem."
+        )
     error = bounds.incumbent.error
     if error > wanted:
         yield (

@@ -7,6 +7,7 @@ them: ``import oracle_opt`` loads neither.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from math import inf
@@ -19,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt._deadline import Deadline
 from oracle_opt._questions import Questions
+from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundSource, BoundTracker
 from oracle_opt.checks import (
     check_arguments,
@@ -39,6 +41,9 @@ from oracle_opt.oracle import Oracle
 from oracle_opt.proof.run_proof import RunProof
 from oracle_opt.result import Ended, Result, Status, named, summary
 from oracle_opt.run_options import RunOptions
+
+SEEN = 16  # points that are remembered, of which one may be feasible but for rounding
+STEPS_INSIDE = tuple(2.0**-k for k in range(46, -1, -1))  # of the way there: how far the best point is moved at most
 
 
 class Run:
@@ -91,6 +96,9 @@ class Run:
         self._minorant: Minorant | None = None  # that proves the best bound of its kind
         self._given_up: Status | None = None  # what the generator says after the last cut
         self._stopped = False  # by a listener
+        self._seen: deque[Vector] = deque(maxlen=SEEN)  # points with a value
+        self._paid: ObjectiveCut | None = None  # the best point that `_missed` is of
+        self._missed: FeasibilityCut | None = None
 
     def __enter__(self) -> Self:
         self._stack = ExitStack()
@@ -144,6 +152,8 @@ class Run:
             generator_seconds=recorder.generator_seconds,
             history=recorder.freeze(),
             warnings=warnings,
+            violation=bounds.violation,
+            price=bounds.price,
             generator=named(self.generator),
             choice=self.choice,
             seconds=recorder.seconds,
@@ -270,6 +280,12 @@ class Run:
                 self._prove(cut, minorant, weight, repeated)
         if repeated:
             return
+        if isinstance(cut, ObjectiveCut):
+            self._seen.append(cut.point)
+        self._note(cut, step)
+
+    def _note(self, cut: Cut, step: Step) -> None:
+        """Write a call down, and show it to the listeners."""
         self._cut = cut
         self.confirmation.hold(cut)
         inner = self.generator.inner_steps()
@@ -319,6 +335,34 @@ class Run:
 
     def _too_high(self, minorant: Minorant, cut: ObjectiveCut | None) -> InvalidArgument | None:
         return None if cut is None else too_high(self.generator, minorant, cut, self.oracle.domain)
+
+    def pay(self) -> None:
+        """Let the bounds know what the best point misses; the oracle is asked once for each."""
+        best = self.bounds.incumbent
+        if best is not self._paid and best is not None and FeasibilityCut in self.oracle.gives:
+            self._paid = best
+            self._missed = self.oracle.separation(best.point)
+        self.bounds.pay(self._missed)
+
+    def repair(self) -> None:
+        """Move the best point toward a feasible one until it is feasible but for rounding: one more call, or none.
+
+        By convexity it costs the share of the way times what the feasible point costs more.
+        """
+        best, oracle = self.bounds.incumbent, self.oracle
+        inside = next((z for z in reversed(self._seen) if oracle.separation(z) is None), None)
+        if best is None or inside is None or self.recorder.n_calls >= self.options.max_calls:
+            return
+        for share in STEPS_INSIDE:
+            point = best.point + share * (inside - best.point)
+            if oracle.separation(point) is None:
+                break
+        self._questions.repeated = False
+        cut = self.answer(Query(point))
+        if isinstance(cut, ObjectiveCut) and not is_infinite(cut):
+            self.bounds.move(cut)
+        self._note(cut, Step.NULL)
+        self.pay()
 
     def check(self, verdict: Status | None) -> None:
         """End the run where it is over: by the verdict, a listener, or a generator that gave up.

@@ -107,7 +107,10 @@ class WarmLP:
             if attempt:
                 program.forget()
             program.set_options(options)
-            status = program.run()
+            try:
+                status = program.run()
+            except HighsError as problem:  # of numbers that rounding has made contradict each other
+                raise LPFailure(str(problem)) from problem
             if status == highspy.HighsModelStatus.kOptimal:
                 x, duals = program.solution()
                 if np.isfinite(x).all() and np.isfinite(duals).all():

@@ -182,17 +182,15 @@ def combined(terms: Sequence[Weighted]) -> tuple[float, Vector]:
     return constant, slope
 
 
-def price_of(parts: Iterable[Parts], point: Vector) -> float:
-    """What a point misses of the half-spaces among claims, times their shares of the minorant."""
+def steepness_of(parts: Iterable[Parts]) -> float:
+    """Sum of the norms of the half-spaces among claims, times their shares of the minorant."""
     terms = [term for part in parts for term in part.weighted()]
     sums: dict[int, float] = {}
     for weight, claim in terms:
         if claim.kind is not ClaimKind.HALF_SPACE:
             sums[claim.summand] = sums.get(claim.summand, 0.0) + weight
-    missed = [(w, one.constant + float(one.slope @ point)) for w, one in terms if one.kind is ClaimKind.HALF_SPACE]
-    whole = [(w, one.tolerance) for w, one in terms if one.kind is not ClaimKind.HALF_SPACE and one.tolerance]
-    total = fsum(w * max(depth, 0.0) for w, depth in (*missed, *whole))
-    return total / max(sums.values()) if total else 0.0
+    norms = [w * float(np.linalg.norm(one.slope)) for w, one in terms if one.kind is ClaimKind.HALF_SPACE]
+    return fsum(norms) / max(sums.values()) if norms else 0.0
 
 
 def alone(claim: CutClaim) -> tuple[Parts, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +97,15 @@ class ConicConstraints(Oracle):
     def _separate(self, x: Vector) -> FeasibilityCut | None:
         """The farthest half-space that excludes x, with the further ones; `None` where x counts as feasible."""
         cuts = self._half_spaces.at(x, self._extent)
+        return replace(cuts[0], further=tuple(cuts[1:])) if cuts else None
+
+    @cached_property
+    def _exact(self) -> HalfSpaces:
+        return HalfSpaces(self.problem, self._held, 0.0, self.max_half_spaces)
+
+    def separation(self, point: Vector) -> FeasibilityCut | None:
+        """The half-spaces of rows and cones that a point misses by more than rounding."""
+        cuts = self._exact.at(point, self._extent)
         return replace(cuts[0], further=tuple(cuts[1:])) if cuts else None
 
     def __repr__(self) -> str:
