@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,9 +55,10 @@ class CvxpyOracle(Oracle):
     options : mapping, optional
         Options of the solver, as in ``problem.solve``.
     accuracy : float
-        What the solver is trusted to, default 1e-8: values relative to themselves and to the sum of the multipliers,
-        which weigh its violations; half-spaces relative to the distance from 0. Cuts are lowered by so much and state
-        twice that as their error, so a proven gap cannot be smaller; and p counts as feasible that near to one that is.
+        What the solver is trusted to, default 1e-8: values relative to themselves, to the sum of the multipliers, which
+        weigh its violations, and to the largest cost; half-spaces relative to the distance from 0. Cuts are lowered by
+        so much and state twice that as their error, so a proven gap cannot be smaller; and p counts as feasible that
+        near to one that is.
 
     Raises
     ------
@@ -188,14 +190,24 @@ class CvxpyOracle(Oracle):
     def identity(self) -> str:
         """The problem's expressions and the data it is compiled to, the solver, its options and its accuracy."""
         problem = self._value.problem
-        for parameter in self._point:
-            parameter.value = np.zeros(parameter.shape)
-        data, _, _ = problem.get_problem_data(self.solver)
-        compiled = fingerprint({name: part for name, part in data.items() if name != "param_prob"})
+        compiled = fingerprint({name: part for name, part in self._compiled.items() if name != "param_prob"})
         leaves: dict[int, int] = {}
         written = digest([_written(part, leaves) for part in (problem.objective, *problem.constraints)])
         solver = f"{self.solver} {fingerprint(self.options)}, accuracy {self.accuracy!r}"
         return f"{super().identity()}, problem #{written}, compiled {compiled}, {solver}"
+
+    @cached_property
+    def _steepness(self) -> float:
+        """Largest cost of a variable in the compiled program, at parameters of 0."""
+        return float(np.abs(self._compiled["c"]).max(initial=0.0))
+
+    @property
+    def _compiled(self) -> dict[str, Any]:
+        """The data of the program at parameters of 0."""
+        for parameter in self._point:
+            parameter.value = np.zeros(parameter.shape)
+        data: dict[str, Any] = self._value.problem.get_problem_data(self.solver)[0]
+        return data
 
     def _failure(self, point: Vector, statuses: Sequence[str]) -> RuntimeError:
         """Error of solves that prove neither a value at the point nor that it is infeasible."""
@@ -225,12 +237,13 @@ class CvxpyOracle(Oracle):
         """``f(q) >= value - y @ (q - point)``, y the multipliers of ``v == p``.
 
         A solution that violates the constraints by delta is one of the problem with sides moved by delta, whose value
-        differs by ``multipliers @ delta``.
+        differs by ``multipliers @ delta``. At a kink multipliers may be small and those next to it large; what a solver
+        leaves of optimality is relative to the costs.
         """
         slope = -_joined(link.dual_value for link in program.links)
         value = float(program.problem.value)
         weight = float(np.abs(_joined(constraint.dual_value for constraint in program.problem.constraints)).sum())
-        allowed = self.accuracy * max(1.0, abs(value), weight)
+        allowed = self.accuracy * max(1.0, abs(value), weight, self._steepness)
         extras = {name: np.array(variable.value, dtype=float) for name, variable in self._names.items()}
         return ObjectiveCut(point, value - allowed, slope, 2.0 * allowed, extras=extras)
 
