@@ -129,7 +129,9 @@ class Polyhedron(Domain):
             raise InvalidArgument("`lower` must be at most `upper`")
         self._stated = PromisedBounds(self.lower.copy(), self.upper.copy(), checked_promised(promised, self.dimension))
         center = None if center is None else checked_center(center, self.dimension)
-        known = self.linear_constraints()
+        known, promised = self.linear_constraints(), np.argwhere(self._stated.promised)
+        rows = self.A, self.b, self.equality_matrix, self.equality_rhs
+        self._digest = digest(*rows, self.lower, self.upper, tighten, center, promised)
         self._units = units_of_variables(known)
         self._set(known, np.zeros(len(self.equality_rhs)))
         self.lower, self.upper, flat = bounded(self._linear, self.lower, self.upper, tighten, self._units)
@@ -163,11 +165,8 @@ class Polyhedron(Domain):
             self._linear.forget()
 
     def identity(self) -> str:
-        """Rows, bounds, the interior point, and which bounds are promised, if some are."""
-        rows = self.A, self.b, self.equality_matrix, self.equality_rhs
-        promised = np.argwhere(self._stated.promised)
-        own = *rows, self.lower, self.upper, self._interior, *([promised] if len(promised) else [])
-        return f"{self!r}, {type(self).__qualname__} #{digest(*own)}"
+        """Return what was given: rows, bounds, whether to tighten them, the center, and which bounds are promised."""
+        return f"{type(self).__qualname__}(dimension={self.dimension}) #{self._digest}"
 
     def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
         """Minimum and a vertex; the minimum is the one its multipliers prove, over the bounds, rounded down.
@@ -289,7 +288,8 @@ class Polyhedron(Domain):
         if found.converged:
             return self._mended(found.point)
         near = project_by_osqp(self.linear_constraints(), point, weights, self._units, self._norms)
-        return self._mended(found.point if near is None else near)
+        mended = [self._mended(one) for one in (found.point, near) if one is not None]
+        return min(mended, key=lambda z: float(weights @ (z - point) ** 2))
 
     def _projection(self, point: Vector, weights: Vector, room: float = 0.0) -> Projection:
         """Nearest point with some distance to each inequality and bound, by the Newton method."""

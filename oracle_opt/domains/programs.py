@@ -21,10 +21,8 @@ _OPTIONS: Options = {
     "dual_feasibility_tolerance": 1e-10,  # a proof loses it times the width of the bounds
     "ipm_iteration_limit": 200,
 }
-_TIGHTEST, _LOOSEST = 1e-10, 1e-7  # HiGHS takes no less than the one
-_TIGHT: Options = {"primal_feasibility_tolerance": _TIGHTEST}
-# where equations are nearly dependent HiGHS may not reach less
-_LOOSE: Options = {"primal_feasibility_tolerance": _LOOSEST, "dual_feasibility_tolerance": _LOOSEST}
+# HiGHS takes no less than 1e-10; where equations are nearly dependent it may not reach less than 1e-7
+_TOLERANCES = (1e-10, TOLERANCE, 1e-7)
 THIN = 1e-3  # share of its unit below which a slack counts in a unit of its own
 
 
@@ -53,15 +51,13 @@ class ProgramFailure(RuntimeError):
     """HiGHS found no optimum."""
 
 
-def solved(program: HighsProgram, loosely: bool = False) -> tuple[Vector, Vector]:
+def solved(program: HighsProgram) -> tuple[Vector, Vector]:
     """Solution of a program, and the multipliers of its rows.
 
     Parameters
     ----------
     program : HighsProgram
         The program.
-    loosely : bool
-        Whether a solution to 1e-7 will do where HiGHS finds none to its tolerances.
 
     Raises
     ------
@@ -75,11 +71,8 @@ def solved(program: HighsProgram, loosely: bool = False) -> tuple[Vector, Vector
     import highspy
 
     program.limit_steps()
-    attempts: list[Options] = [{"solver": "choose"}, {"solver": "ipm"}]
-    if loosely:
-        attempts.append({"solver": "choose", **_LOOSE})
-    for options in attempts:
-        program.set_options(options)
+    for solver in ("choose", "ipm"):
+        program.set_options({"solver": solver})
         status = program.run()
         if status == highspy.HighsModelStatus.kOptimal:
             return program.solution()
@@ -123,12 +116,21 @@ def bounded(
 
 
 def units_of_variables(known: LinearConstraints) -> Vector:
-    """Powers of two in which variables are counted, 1 for those of ordinary size."""
+    """Powers of two in which variables are counted, 1 for those of ordinary size.
+
+    None is below 1 and below all bounds of a variable, those that single terms of rows would give among them: where
+    the right-hand sides are 0 the entries alone tell no size.
+    """
     from scipy import sparse  # only here: the import takes time
 
     A, b = known.inequalities
-    matrix = sparse.csr_array(np.vstack([A, known.equality_matrix]))
-    return units_of(matrix, np.r_[b, known.equality_rhs], known.lower, known.upper)[1]
+    matrix, sides = np.vstack([A, known.equality_matrix]), np.r_[b, known.equality_rhs]
+    _, units = units_of(sparse.csr_array(matrix), sides, known.lower, known.upper)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = np.abs(np.vstack([sides[:, None] / matrix, known.lower, known.upper]))
+    least = np.where(ends > 0, ends, 1.0).min(axis=0, initial=1.0)  # 0 / 0 is no number, and not above 0
+    larger: Vector = np.maximum(units, np.exp2(np.floor(np.log2(least))))
+    return larger
 
 
 def deepest_point(known: LinearConstraints, units: Vector, depths: Vector) -> Vector:
@@ -139,8 +141,8 @@ def deepest_point(known: LinearConstraints, units: Vector, depths: Vector) -> Ve
     equations = np.column_stack([known.equality_matrix, np.zeros(len(known.equality_rhs))])
     cost, most = np.r_[np.zeros(n), -1.0], float(((known.upper - known.lower) / units).max())
     least, most = np.r_[known.lower, 0.0], np.r_[known.upper, most]
-    program = linear_program(cost, least, most, rows, sides, equations, known.equality_rhs, _TIGHT)
-    center: Vector = np.clip(solved(program)[0][:n], known.lower, known.upper)
+    program = linear_program(cost, least, most, rows, sides, equations, known.equality_rhs)
+    center: Vector = np.clip(_solved_within(list(_TOLERANCES), program)[0][:n], known.lower, known.upper)
     return center
 
 
@@ -157,6 +159,19 @@ class Minimum(NamedTuple):
     vertex: Vector
     u: Vector
     v: Vector
+
+
+def _solved_within(tolerances: list[float], program: HighsProgram) -> tuple[Vector, Vector]:
+    """As `solved`, to the first tolerance that HiGHS reaches; those before it are taken off the list."""
+    while True:
+        program.set_options({"primal_feasibility_tolerance": tolerances[0]})
+        try:
+            return solved(program)
+        except (ProgramFailure, InvalidArgument):
+            if len(tolerances) == 1:
+                raise
+            del tolerances[0]
+            program.forget()
 
 
 class EquationsFound(NamedTuple):
@@ -206,19 +221,16 @@ def with_equations_found(
     sides = np.where(tight, sides, 0.0)
     shares = np.exp2(-np.rint(np.log2(norms)))  # powers of two: nothing is rounded
     extent, depths = np.maximum(np.abs(lower), np.abs(upper)), norms.copy()
-    program = linear_program(np.zeros(n), lower, upper, A, b, given.equality_matrix, given.equality_rhs, _TIGHT)
-    noise = 2.0 * _TIGHTEST
+    program = linear_program(np.zeros(n), lower, upper, A, b, given.equality_matrix, given.equality_rhs)
+    tolerances = list(_TOLERANCES)
     while True:
         weights = (tight * shares).astype(np.longdouble)
         slope = (weights @ rows).astype(float)
         program.change_costs(slope)
-        try:
-            point, duals = solved(program)
-        except ProgramFailure:
-            noise = 2.0 * _LOOSEST
-            point, duals = solved(program, loosely=True)
+        point, duals = _solved_within(tolerances, program)
         slack = sides - rows @ point
-        room = np.maximum(allowed(sizes, point, sides, TOLERANCE, extent), noise * np.maximum(norms, np.abs(sides)))
+        noise = 2.0 * tolerances[0] * np.maximum(norms, np.abs(sides))
+        room = np.maximum(allowed(sizes, point, sides, TOLERANCE, extent), noise)
         slack = np.where(tight & (slack > room), slack, 0.0)
         if not slack.any():
             break
