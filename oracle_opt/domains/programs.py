@@ -225,8 +225,8 @@ def with_equations_found(
     tolerances = list(_TOLERANCES)
     while True:
         weights = (tight * shares).astype(np.longdouble)
-        slope = (weights @ rows).astype(float)
-        program.change_costs(slope)
+        slope = weights @ rows
+        program.change_costs(slope.astype(float))
         point, duals = _solved_within(tolerances, program)
         slack = sides - rows @ point
         noise = 2.0 * tolerances[0] * np.maximum(norms, np.abs(sides))
@@ -238,8 +238,11 @@ def with_equations_found(
         thin = leaving & (slack < THIN * norms)
         depths[thin] = slack[thin]
         tight &= ~leaving
-    total = weights @ sides - prove(slope, point, duals).proven + np.abs(weights @ rows - slope) @ extent
-    total += float(np.finfo(np.longdouble).eps) * (len(rows) + 1) * (weights @ (sizes @ extent + np.abs(sides)))
+    # a sum of k terms is rounded k - 1 times
+    rounded = np.maximum(np.count_nonzero(rows[tight], axis=0) - 1, 0) * (weights @ sizes)
+    rounding = rounded @ extent + np.count_nonzero(tight) * (weights @ np.abs(sides))
+    total = weights @ sides - prove(slope, point, duals).proven
+    total += float(np.finfo(np.longdouble).eps) * rounding
     fixed = tight[m : m + n] | tight[m + n :]
     E, f = np.vstack([given.equality_matrix, rows[tight]]), np.r_[given.equality_rhs, sides[tight]]
     widths = np.r_[np.zeros(len(given.equality_rhs)), np.maximum(float(total), 0.0) / shares[tight]]
