@@ -118,8 +118,8 @@ def bounded(
 def units_of_variables(known: LinearConstraints) -> Vector:
     """Powers of two in which variables are counted, 1 for those of ordinary size.
 
-    None is below 1 and below all bounds of a variable, those that single terms of rows would give among them: where
-    the right-hand sides are 0 the entries alone tell no size.
+    None is below 1, below the farther bound of its variable and below what each term of a row would bound it by: where
+    the right-hand sides are 0 the entries alone tell no size, and a bound next to 0 tells none.
     """
     from scipy import sparse  # only here: the import takes time
 
@@ -127,7 +127,8 @@ def units_of_variables(known: LinearConstraints) -> Vector:
     matrix, sides = np.vstack([A, known.equality_matrix]), np.r_[b, known.equality_rhs]
     _, units = units_of(sparse.csr_array(matrix), sides, known.lower, known.upper)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ends = np.abs(np.vstack([sides[:, None] / matrix, known.lower, known.upper]))
+        far = np.maximum(np.abs(known.lower), np.abs(known.upper))
+        ends = np.vstack([np.abs(sides[:, None] / matrix), far])
     least = np.where(ends > 0, ends, 1.0).min(axis=0, initial=1.0)  # 0 / 0 is no number, and not above 0
     larger: Vector = np.maximum(units, np.exp2(np.floor(np.log2(least))))
     return larger
