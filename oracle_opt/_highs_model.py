@@ -21,6 +21,7 @@ Indices = NDArray[np.intp]
 
 SMALL, LARGE = 1e-12, 1e15  # HiGHS drops entries up to the one, and refuses those from the other on
 _FAR = 1e-9  # an entry below it, or above its inverse, asks for another unit
+_NEXT = 40.0  # by so many powers of 2 a bound is less than 1, and than the other one, if it is next to 0
 _SWEEPS = 20  # of the search for units, each of which halves what is left to do
 _LEAST, _MOST = -3.0, 10.0  # sizes from 2^-3 to 2^10 count as 1, so that ordinary programs stay as they are
 
@@ -235,7 +236,9 @@ def units_of(matrix: sparse.csr_array, sides: Vector, lower: Vector, upper: Vect
     used = np.isfinite(entries)
     entries, column = entries[used], matrix.indices[used]
     row = np.repeat(np.arange(m), np.diff(matrix.indptr))[used]
-    certain[~np.isfinite(certain)] = np.nan
+    # a side or a bound next to 0 is no size
+    side[side < -5.0 * _NEXT] = -np.inf
+    certain[~np.isfinite(certain) | (certain < np.minimum(most, 0.0) - _NEXT)] = np.nan
     u, v = np.zeros(m), np.zeros(n)
     for _ in range(_SWEEPS):
         before = v

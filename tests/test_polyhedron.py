@@ -187,7 +187,7 @@ def test_osqp_projects_where_the_newton_method_does_not_end(seed, monkeypatch):
     P, point = example(seed), 3 * np.random.default_rng(seed).normal(size=6)
     weights = np.array([1.0, 2.0, 30.0, 1.0, 0.1, 5.0])
     near = P.project(point, weights)
-    monkeypatch.setattr(P, "_projection", lambda *given: SimpleNamespace(converged=False))
+    monkeypatch.setattr(P, "_projection", lambda *given: SimpleNamespace(converged=False, point=P.interior_point()))
     assert P.project(point, weights) == pytest.approx(near, abs=1e-6)
 
 
@@ -198,20 +198,30 @@ def test_a_metric_of_any_size_projects_alike():
         assert P.project(point, size * weights) == pytest.approx(P.project(point, weights), abs=1e-9)
 
 
-def test_a_point_is_contained_up_to_the_tolerance_and_no_farther():
-    """By the distance to each constraint, whatever the length of its row."""
-    P = Polyhedron([[3e3, 4e3]], [5e3], equality_matrix=[[0.0, 1e-3]], equality_rhs=[0.0], lower=-0.9, upper=2.0)
-    places = (
-        (np.array([5 / 3, 0.0]), np.array([0.6, 0.8])),  # at the inequality
-        (np.array([0.5, 0.0]), np.array([0.0, 1.0])),  # and its equation on both sides
-        (np.array([0.5, 0.0]), np.array([0.0, -1.0])),
-        (np.array([-0.9, 0.0]), np.array([-1.0, 0.0])),  # at a bound
+@pytest.mark.parametrize("seed", range(10))
+def test_a_point_is_contained_up_to_a_share_of_the_terms_of_each_row(seed):
+    """A row, an equation and a bound, each in its own unit, beside a variable as large as it may be."""
+    rng = np.random.default_rng(seed)
+    (p, q, r), (x, y) = 10.0 ** rng.uniform(-5, 5, 3), 10.0 ** rng.uniform(-5, 5, 2)
+    P = Polyhedron(
+        [[p / x, p / y, 0.0, 0.0]],
+        [2 * p],
+        equality_matrix=[[q / x, -q / y, 0.0, 0.0]],
+        equality_rhs=[0.0],
+        lower=[-9 * x, -9 * y, -r, -1e8],
+        upper=[9 * x, 9 * y, 9 * r, 1e8],
     )
-    for point, away in places:
-        tolerance = 1e-6 / max(1.0, float(np.linalg.norm(point)))
-        assert P.contains(point)
-        assert P.contains(point + 0.9e-6 * away, tolerance)
-        assert not P.contains(point + 1.1e-6 * away, tolerance)
+    center = np.array([x, y, r, 1e8])
+    for tolerance in (1e-9, 1e-6):
+        for point, away, terms in (
+            (center, np.array([0.5 * x, 0.5 * y, 0.0, 0.0]), 4.0),  # at the inequality
+            (0.5 * center, np.array([0.5 * x, -0.5 * y, 0.0, 0.0]), 1.0),  # the equation on both sides
+            (0.5 * center, np.array([-0.5 * x, 0.5 * y, 0.0, 0.0]), 1.0),
+            (np.array([0.0, 0.0, -r, 0.0]), np.array([0.0, 0.0, -r, 0.0]), 2.0),  # at a bound
+        ):
+            assert P.contains(point, tolerance)
+            assert P.contains(point + 0.9 * tolerance * terms * away, tolerance)
+            assert not P.contains(point + 1.1 * tolerance * terms * away, tolerance)
 
 
 @pytest.mark.parametrize("tighten", [False, True])

@@ -15,6 +15,7 @@ from oracle_opt.domains.domain import Domain
 from oracle_opt.domains.linear_constraints import LinearConstraints, ellipsoid_around
 from oracle_opt.domains.promised_bounds import PromisedBounds, checked_promised
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.feasibility import within_bounds
 
 
 class Box(Domain):
@@ -55,6 +56,10 @@ class Box(Domain):
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
         """Clip; the same in every diagonal metric."""
         return np.clip(point, self.lower, self.upper)
+
+    def contains(self, point: Vector, tolerance: float = 1e-9) -> bool:
+        """Whether each variable is within its bounds, up to a share of its own size and that of the bound."""
+        return within_bounds(point, self.lower, self.upper, tolerance)
 
     def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
         """Lower bound where the slope is positive, upper bound where it is negative."""

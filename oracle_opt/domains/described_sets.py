@@ -22,12 +22,23 @@ def described_bounds(lower: ArrayLike, upper: ArrayLike) -> Described:
     return {"lower": np.asarray(lower, dtype=float), "upper": np.asarray(upper, dtype=float), "rows": ()}
 
 
-def described_rows(constraints: LinearConstraints, lower: Vector, upper: Vector, u: Vector, v: Vector) -> Described:
-    """Rows of a polyhedron with multipliers, u of the inequalities and v of the equations, within bounds."""
+def described_rows(
+    constraints: LinearConstraints, lower: Vector, upper: Vector, u: Vector, v: Vector, widths: Vector | None = None
+) -> Described:
+    """Rows of a polyhedron with multipliers, u of the inequalities and v of the equations, within bounds.
+
+    Across an equation a set may have a width, to the side below: then it is stated as two inequalities.
+    """
     matrix, rhs = constraints.inequalities
+    E, f = constraints.equality_matrix, constraints.equality_rhs
+    if widths is not None and widths.any():
+        thick = widths > 0
+        ends = np.nextafter(widths - f, np.inf)[thick]
+        matrix, rhs = np.vstack([matrix, E[thick], -E[thick]]), np.r_[rhs, f[thick], ends]
+        u, v = np.r_[u, np.maximum(v, 0.0)[thick], np.maximum(-v, 0.0)[thick]], v[~thick]
+        E, f = E[~thick], f[~thick]
     inequalities = zip(matrix, rhs.tolist(), [False] * len(rhs), u.tolist(), strict=True)
-    sides = constraints.equality_rhs
-    equations = zip(constraints.equality_matrix, sides.tolist(), [True] * len(sides), v.tolist(), strict=True)
+    equations = zip(E, f.tolist(), [True] * len(f), v.tolist(), strict=True)
     return {"lower": lower, "upper": upper, "rows": (*inequalities, *equations)}
 
 

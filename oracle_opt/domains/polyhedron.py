@@ -17,26 +17,30 @@ from oracle_opt.domains.described_sets import Described, described_rows
 from oracle_opt.domains.domain import Domain
 from oracle_opt.domains.linear_constraints import LinearConstraints, ellipsoid_around
 from oracle_opt.domains.programs import (
+    Minimum,
     ProgramFailure,
     bounded,
     deepest_point,
     linear_program,
     project_by_osqp,
     solved,
+    units_of_variables,
     with_equations_found,
 )
 from oracle_opt.domains.promised_bounds import PromisedBounds, checked_promised
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.feasibility import allowed, within_bounds
 
 if TYPE_CHECKING:
-    from oracle_opt._highs_model import HighsProgram
     from oracle_opt.domains.projection import Projection
 
 _one_at_a_time = RLock()  # several runs may share a domain, and a model of HiGHS serves one thread
 
-MISSED = 1e-8  # distance to a constraint, in units of the point, that a projection may leave
+MISSED = 1e-8  # share of a variable's unit by which bounds that stand in a certificate are wider
 WORTH = 1e-9  # share of a minimum that a proof may lose before its multipliers are cleaned
-SMALL = 2.0**-10  # sets below this size are counted in a unit of their own: tolerances of solvers are absolute
+INSIDE = 1e-10  # share of the terms of a row by which a point that is its own projection may miss it
+LARGE = 2.0**10  # of its unit: rounding of a variable is that of no more, however far its bounds are
+MENDS = 10  # so many steps toward the rows that a point misses
 
 
 class Polyhedron(Domain):
@@ -124,20 +128,32 @@ class Polyhedron(Domain):
         if not (self.lower <= self.upper).all():
             raise InvalidArgument("`lower` must be at most `upper`")
         self._stated = PromisedBounds(self.lower.copy(), self.upper.copy(), checked_promised(promised, self.dimension))
-        self._unit, self._counted = self._size(), self
-        if self._unit < 1.0:
-            self._count(tighten, None if center is None else checked_center(center, self.dimension))
-            return
-        self._linear = self._program(np.zeros(n))
-        self.lower, self.upper, flat = bounded(self._linear, self.lower, self.upper, tighten)
+        center = None if center is None else checked_center(center, self.dimension)
+        known, promised = self.linear_constraints(), np.argwhere(self._stated.promised)
+        rows = self.A, self.b, self.equality_matrix, self.equality_rhs
+        self._digest = digest(*rows, self.lower, self.upper, tighten, center, promised)
+        self._units = units_of_variables(known)
+        self._set(known, np.zeros(len(self.equality_rhs)))
+        self.lower, self.upper, flat = bounded(self._linear, self.lower, self.upper, tighten, self._units)
         self._bound_by_sums()
-        known = with_equations_found(self.linear_constraints(), flat)
-        (self.A, self.b), self.lower, self.upper = known.inequalities, known.lower, known.upper
-        self.equality_matrix, self.equality_rhs = known.equality_matrix, known.equality_rhs
-        self._linear = self._program(np.zeros(n))
-        self._interior = self.project(deepest_point(known))
+        found = with_equations_found(known, flat, self.lower, self.upper, self._units, self._proven_by)
+        self._set(found.known, found.widths)
+        self._large = np.minimum(self._reach, LARGE * self._units)
+        self._interior = deepest_point(found.known, self._units, found.depths)  # for want of one that is mended
+        self._interior = self._mended(self._interior)
         if center is not None:
-            self._interior = self._interior_near(checked_center(center, self.dimension))
+            self._interior = self._interior_near(center)
+
+    def _set(self, known: LinearConstraints, widths: Vector) -> None:
+        """Take a description of the set, with the widths that it has across its equations."""
+        (self.A, self.b), self.lower, self.upper = known.inequalities, known.lower, known.upper
+        self.equality_matrix, self.equality_rhs, self._widths = known.equality_matrix, known.equality_rhs, widths
+        self._rows, self._sides = np.vstack([self.A, self.equality_matrix]), np.r_[self.b, self.equality_rhs]
+        self._sizes = np.abs(self._rows)
+        self._norms = np.linalg.norm(self._rows * self._units, axis=1)
+        self._linear = linear_program(
+            np.zeros(self.dimension), self.lower, self.upper, self.A, self.b, self.equality_matrix, self.equality_rhs
+        )
 
     def __repr__(self) -> str:
         rows = f"{len(self.b)} inequalities, {len(self.equality_rhs)} equations"
@@ -146,14 +162,11 @@ class Polyhedron(Domain):
     def reset(self) -> None:
         """Forget the last vertex, from which HiGHS starts: among several minimizers it may decide which is found."""
         with _one_at_a_time:
-            self._counted._linear.forget()
+            self._linear.forget()
 
     def identity(self) -> str:
-        """Rows, bounds, the interior point, and which bounds are promised, if some are."""
-        rows = self.A, self.b, self.equality_matrix, self.equality_rhs
-        promised = np.argwhere(self._stated.promised)
-        own = *rows, self.lower, self.upper, self._interior, *([promised] if len(promised) else [])
-        return f"{self!r}, {type(self).__qualname__} #{digest(*own)}"
+        """Return what was given: rows, bounds, whether to tighten them, the center, and which bounds are promised."""
+        return f"{type(self).__qualname__}(dimension={self.dimension}) #{self._digest}"
 
     def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
         """Minimum and a vertex; the minimum is the one its multipliers prove, over the bounds, rounded down.
@@ -161,46 +174,52 @@ class Polyhedron(Domain):
         Should HiGHS fail, no multiplier is known: the minimum is then that over the bounds alone, a lower bound still,
         and the point is the interior one.
         """
-        unit = float(np.abs(slope).max(initial=0.0)) or 1.0
-        proven, vertex, _, _ = self._counted._minimized(slope / unit)
-        return self._unit * (unit * proven), np.clip(self._unit * vertex, self.lower, self.upper)
+        unit = float((np.abs(slope) * self._units).max(initial=0.0)) or 1.0
+        proven, vertex, _, _ = self._minimized(slope / unit)
+        return unit * proven, self._mended(vertex)
 
-    def _minimized(self, slope: Vector, worth: float = WORTH) -> tuple[float, Vector, Vector, Vector]:
-        """What is proven of the minimum for a slope of size 1, a vertex, multipliers of inequalities and equations.
+    def _minimized(self, slope: Vector, worth: float = WORTH) -> Minimum:
+        """What is proven of the minimum for a slope that is of size 1 in units.
 
-        These are cleaned if the proof loses more than a share of the minimum, what it is worth.
+        Multipliers are cleaned if the proof loses more than a share of the minimum, what it is worth.
         """
-        m = len(self.b)
         try:
             with _one_at_a_time:
                 self._linear.change_costs(slope)
                 vertex, duals = solved(self._linear)
         except (ProgramFailure, InvalidArgument):
-            duals, vertex = np.zeros(m + len(self.equality_rhs)), self._interior
+            duals, vertex = np.zeros(len(self._rows)), self._interior
+        return self._proven_by(slope, vertex, duals, worth)
+
+    def _proven_by(self, slope: Vector, vertex: Vector, duals: Vector, worth: float = 0.0) -> Minimum:
+        """As `_minimized`, from what a solver found."""
+        m = len(self.b)
         u, v = np.maximum(-duals[:m], 0.0), -duals[m:]
         proven = self._proven(slope, u, v)
         if float(slope @ vertex) - proven > worth * (abs(proven) + 1.0):
             cleaned = self._without_remainders(slope, u, v, vertex)
             better = self._proven(slope, *cleaned)
             if better > proven:
-                return better, vertex, *cleaned
-        return proven, vertex, u, v
+                return Minimum(better, vertex, *cleaned)
+        return Minimum(proven, vertex, u, v)
 
     def described(self, slope: Vector) -> Mapping[str, Described]:
         """Return rows and bounds, with the multipliers by which `minimize_linear` proves its minimum.
 
         Bounds that the sum of all variables makes tighter are stated as such, with room for the rounding of points.
         """
-        unit = 2.0 ** np.frexp(np.abs(slope).max(initial=0.0))[1]  # a power of two: nothing is rounded
+        # a power of two: nothing is rounded
+        unit = 2.0 ** np.frexp((np.abs(slope) * self._units).max(initial=0.0))[1]
         # the same to rounding, whatever was asked before
-        _, _, u, v = self._counted._minimized(slope / unit, worth=0.0)
-        least = self._least - MISSED * (self._unit + abs(self._least))
-        most = self._most + MISSED * (self._unit + abs(self._most))
+        _, _, u, v = self._minimized(slope / unit, worth=0.0)
+        least = self._least - MISSED * (self._units + abs(self._least))
+        most = self._most + MISSED * (self._units + abs(self._most))
         lower, upper = np.maximum(self.lower, least), np.minimum(self.upper, most)
-        rows = described_rows(self.linear_constraints(), lower, upper, unit * u, unit * v)
+        rows = described_rows(self.linear_constraints(), lower, upper, unit * u, unit * v, self._widths)
         if not self._stated.promised.any():
             return {"set": rows}
-        own = described_rows(self.linear_constraints(), *self._stated.constraints(), 0.0 * u, 0.0 * v)
+        bounds = self._stated.constraints()
+        own = described_rows(self.linear_constraints(), *bounds, 0.0 * u, 0.0 * v, self._widths)
         return {"set": own, "promised": rows}
 
     def doubt(self, point: Vector) -> str:
@@ -220,9 +239,10 @@ class Polyhedron(Domain):
         # digit of the reduced slope counts: in extended precision, where there is one
         exact = np.longdouble
         reduced = slope.astype(exact) + u.astype(exact) @ A + v.astype(exact) @ E
-        least = (
-            np.minimum(reduced * self._least, reduced * self._most).sum() - u.astype(exact) @ b - v.astype(exact) @ f
-        )
+        least = np.minimum(reduced * self._least, reduced * self._most).sum()
+        least -= u.astype(exact) @ b + v.astype(exact) @ f
+        # E z is f or, of an equation that was found, less by its width at most
+        least -= np.maximum(-v, 0.0).astype(exact) @ self._widths[equations]
         # the terms of a reduced slope, then those of the minimum (u and v count as they are)
         size = (np.abs(slope) + u @ np.abs(A) + np.abs(v) @ np.abs(E)) @ self._reach
         size += u @ np.abs(b) + np.abs(v) @ np.abs(f)
@@ -235,15 +255,17 @@ class Polyhedron(Domain):
         HiGHS leaves reduced slopes up to its tolerance there, each of which a proof loses times the width of the
         bounds.
         """
-        room = 1e-9 * (1.0 + np.abs(vertex))
+        room = 1e-9 * (self._units + np.abs(vertex))
         between = (vertex > self.lower + room) & (vertex < self.upper - room)
         rooms = self.b - self.A @ vertex
         used = np.flatnonzero((u > 0) & (rooms <= 1e-7 * (np.abs(self.b) + np.abs(self.A) @ np.abs(vertex))))
-        matrix = np.vstack([self.A[used], self.equality_matrix])[:, between]
+        chosen = np.r_[used, np.arange(len(u), len(self._rows))]
+        matrix, units, norms = self._rows[chosen][:, between], self._units[between], self._norms[chosen]
+        scaled = (matrix / norms[:, None] * units).T
         found = np.r_[u[used], v]
         for _ in range(2):  # the second time for what rounding left
             reduced = slope[between].astype(np.longdouble) + found.astype(np.longdouble) @ matrix
-            found = found - np.linalg.lstsq(matrix.T, reduced.astype(float), rcond=None)[0]
+            found = found - np.linalg.lstsq(scaled, units * reduced.astype(float), rcond=None)[0] / norms
         u = np.zeros_like(u)
         u[used] = np.maximum(found[: len(used)], 0.0)
         return u, found[len(used) :]
@@ -258,41 +280,37 @@ class Polyhedron(Domain):
 
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
         """Nearest point, through the dual, one variable per row; a point inside is its own."""
-        if self._counted is not self:
-            return self._unit * self._counted.project(point / self._unit, metric)
-        if self._violation(point) <= 1e-10 * max(1.0, float(np.abs(point).max())):
-            return np.clip(point, self.lower, self.upper)
+        inside = np.clip(point, self.lower, self.upper)
+        if self._violation(point, INSIDE) <= 1.0 and self._violation(inside, INSIDE) <= 1.0:
+            return inside
         weights = np.ones(self.dimension) if metric is None else metric / metric.max()
         found = self._projection(point, weights)
         if found.converged:
-            return self._on_equations(found.point)
-        near = project_by_osqp(self.linear_constraints(), point, weights)
-        if near is not None and self._violation(near) <= MISSED * max(1.0, float(np.abs(near).max())):
-            return near
-        return self._pulled_in(found.point if near is None else near)
+            return self._mended(found.point)
+        near = project_by_osqp(self.linear_constraints(), point, weights, self._units, self._norms)
+        mended = [self._mended(one) for one in (found.point, near) if one is not None]
+        return min(mended, key=lambda z: float(weights @ (z - point) ** 2))
 
     def _projection(self, point: Vector, weights: Vector, room: float = 0.0) -> Projection:
         """Nearest point with some distance to each inequality and bound, by the Newton method."""
         from oracle_opt.domains.projection import project_on_cuts  # only here: it loads scipy
 
-        matrix = np.vstack([self.A, self.equality_matrix])
-        norms = np.linalg.norm(matrix, axis=1)
-        rhs = np.r_[self.b, self.equality_rhs]
-        rhs[: len(self.b)] -= room * norms[: len(self.b)]
+        sides = self._sides.copy()
+        sides[: len(self.b)] -= room * self._norms[: len(self.b)]
         return project_on_cuts(
-            Box(self.lower + room, self.upper - room),
+            Box(self.lower + room * self._units, self.upper - room * self._units),
             point,
             weights,
-            matrix,
-            rhs,
-            np.zeros(len(rhs)),
-            unit=1e-4 * norms,
+            self._rows,
+            sides,
+            np.zeros(len(sides)),
+            unit=1e-4 * self._norms,
             n_equations=len(self.equality_rhs),
         )
 
     def contains(self, point: Vector, tolerance: float = 1e-9) -> bool:
-        """Whether no constraint is farther than tolerance * max(1, norm of the point); of a small set in its unit."""
-        return self._violation(point) <= tolerance * max(self._unit, float(np.linalg.norm(point)))
+        """Whether each constraint is missed by no more than a share of its own terms at the point."""
+        return self._violation(point, tolerance) <= 1.0
 
     def interior_point(self) -> Vector:
         """Center of the largest ball within the equations, or a point near the center that was given."""
@@ -312,19 +330,28 @@ class Polyhedron(Domain):
             return ellipsoid_around(self.lower, self.upper)
         return super().enclosing_ellipsoid()
 
-    def _on_equations(self, point: Vector) -> Vector:
-        """A point that misses equations by rounding, nearer to them: rows that they imply miss by multiples of that."""
-        if not len(self.equality_rhs):
-            return point
-        missed = self.equality_matrix @ point - self.equality_rhs
-        moved = np.clip(point - np.linalg.lstsq(self.equality_matrix, missed)[0], self.lower, self.upper)
-        return moved if self._violation(moved) < self._violation(point) else point
+    def _mended(self, point: Vector) -> Vector:
+        """A point that misses rows by little, moved to them in units of each variable, or else pulled in."""
+        point, units, m = np.clip(point, self.lower, self.upper), self._units, len(self.b)
+        for _ in range(MENDS):
+            missed = self._rows @ point - self._sides
+            off = np.r_[missed[:m] > 0, np.ones(len(missed) - m, dtype=bool)]
+            room = allowed(self._sizes, point, self._sides, 0.5 * INSIDE, self._large)
+            if (np.abs(missed) <= room)[off].all():
+                return point
+            rows = self._rows[off] * units / self._norms[off, None]
+            moved = point - units * np.linalg.lstsq(rows, missed[off] / self._norms[off], rcond=None)[0]
+            point = np.clip(moved, self.lower, self.upper)
+            units = np.where(point == moved, units, 0.0)
+        return point if self.contains(point) else self._pulled_in(point)
 
     def _pulled_in(self, point: Vector) -> Vector:
         """Where the segment from the interior point to a point leaves the set, for want of the nearest point."""
-        away = point - self._interior
+        away = (point - self._interior) / self._units
         if len(self.equality_rhs):
-            away -= np.linalg.pinv(self.equality_matrix) @ (self.equality_matrix @ away)
+            rows = self.equality_matrix * self._units / self._norms[len(self.b) :, None]
+            away -= np.linalg.lstsq(rows, rows @ away, rcond=None)[0]
+        away *= self._units
         rows = np.vstack([self.A, np.eye(self.dimension), -np.eye(self.dimension)])
         room = np.maximum(np.r_[self.b, self.upper, -self.lower] - rows @ self._interior, 0.0)
         speed = rows @ away
@@ -332,41 +359,14 @@ class Polyhedron(Domain):
         inside: Vector = np.clip(self._interior + longest * away, self.lower, self.upper)
         return inside
 
-    def _violation(self, z: Vector) -> float:
-        """Largest distance to a constraint."""
-        rows = (self.A @ z - self.b) / np.linalg.norm(self.A, axis=1)
-        equations = np.abs(self.equality_matrix @ z - self.equality_rhs) / np.linalg.norm(self.equality_matrix, axis=1)
-        bounds = np.maximum(self.lower - z, z - self.upper)
-        return max(float(side.max(initial=0.0)) for side in (rows, equations, bounds))
-
-    def _size(self) -> float:
-        """The unit to count in: 1, or of a small set the power of two above its bounds and distances of rows from 0."""
-        sides = np.abs(np.r_[self.lower, self.upper])
-        rows = np.abs(np.r_[self.b, self.equality_rhs])
-        distances = rows / np.linalg.norm(np.vstack([self.A, self.equality_matrix]), axis=1)
-        size = float(np.r_[sides[np.isfinite(sides)], distances].max(initial=0.0))
-        return 2.0 ** np.frexp(size)[1] if 0.0 < size < SMALL else 1.0
-
-    def _count(self, tighten: bool, center: Vector | None) -> None:
-        """Let the same set in its own unit do the work; a unit is a power of two, and nothing is rounded."""
-        unit = self._unit
-        self._counted = counted = Polyhedron(
-            self.A,
-            self.b / unit,
-            equality_matrix=self.equality_matrix,
-            equality_rhs=self.equality_rhs / unit,
-            lower=self.lower / unit,
-            upper=self.upper / unit,
-            tighten=tighten,
-            center=None if center is None else center / unit,
-        )
-        self.A, self.equality_matrix = counted.A, counted.equality_matrix
-        for name in ("b", "equality_rhs", "lower", "upper", "_interior", "_least", "_most", "_reach"):
-            setattr(self, name, unit * getattr(counted, name))
-
-    def _program(self, cost: Vector) -> HighsProgram:
-        """Linear program over the set."""
-        return linear_program(cost, self.lower, self.upper, self.A, self.b, self.equality_matrix, self.equality_rhs)
+    def _violation(self, z: Vector, tolerance: float) -> float:
+        """Largest miss of a constraint, in units of what is allowed of it."""
+        if not within_bounds(z, self.lower, self.upper, tolerance):
+            return np.inf
+        missed = self._rows @ z - self._sides
+        missed[len(self.b) :] = np.abs(missed[len(self.b) :])
+        room = allowed(self._sizes, z, self._sides, tolerance, self._large)
+        return float((missed / np.maximum(room, 1e-300)).max(initial=0.0))
 
     def _bound_by_sums(self) -> None:
         """Bounds for proofs alone: no variable exceeds its bound by more than all together can."""
@@ -374,15 +374,18 @@ class Polyhedron(Domain):
         self._reach = np.maximum(np.abs(self.lower), np.abs(self.upper))
         ones = np.ones(self.dimension)
         error = EPS * (self.dimension + 2) * float(self._reach.sum())
-        above = -self.minimize_linear(-ones)[0] - float(self.lower.sum()) + error  # the largest sum(z - lower)
-        below = float(self.upper.sum()) - self.minimize_linear(ones)[0] + error
+        above = -self._minimized(-ones).proven - float(self.lower.sum()) + error  # the largest sum(z - lower)
+        below = float(self.upper.sum()) - self._minimized(ones).proven + error
         self._least, self._most = np.maximum(self.lower, self.upper - below), np.minimum(self.upper, self.lower + above)
         self._reach = np.maximum(np.abs(self._least), np.abs(self._most))
 
     def _interior_near(self, center: Vector) -> Vector:
         """Nearest point to the center among those that leave a tenth of the deepest point's room, at most 1."""
-        norms = np.linalg.norm(self.A, axis=1)
-        rooms = (self.b - self.A @ self._interior) / norms, self._interior - self.lower, self.upper - self._interior
+        rooms = (
+            (self.b - self.A @ self._interior) / self._norms[: len(self.b)],
+            (self._interior - self.lower) / self._units,
+            (self.upper - self._interior) / self._units,
+        )
         room = min(1.0, 0.1 * min(float(part.min(initial=np.inf)) for part in rooms))
         found = self._projection(center, np.ones(self.dimension), room)
-        return found.point if found.converged else self._interior
+        return self._mended(found.point) if found.converged else self._interior

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +13,7 @@ from oracle_opt._highs_model import HighsProgram, Options, units_of
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains.linear_constraints import LinearConstraints
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.feasibility import allowed
 
 TOLERANCE = 1e-9  # by so much HiGHS may miss a row or a bound
 _OPTIONS: Options = {
@@ -17,8 +21,9 @@ _OPTIONS: Options = {
     "dual_feasibility_tolerance": 1e-10,  # a proof loses it times the width of the bounds
     "ipm_iteration_limit": 200,
 }
-# where equations are nearly dependent HiGHS may not reach less
-_LOOSE: Options = {"primal_feasibility_tolerance": 1e-7, "dual_feasibility_tolerance": 1e-7}
+# HiGHS takes no less than 1e-10; where equations are nearly dependent it may not reach less than 1e-7
+_TOLERANCES = (1e-10, TOLERANCE, 1e-7)
+THIN = 1e-3  # share of its unit below which a slack counts in a unit of its own
 
 
 def linear_program(
@@ -46,15 +51,13 @@ class ProgramFailure(RuntimeError):
     """HiGHS found no optimum."""
 
 
-def solved(program: HighsProgram, loosely: bool = False) -> tuple[Vector, Vector]:
+def solved(program: HighsProgram) -> tuple[Vector, Vector]:
     """Solution of a program, and the multipliers of its rows.
 
     Parameters
     ----------
     program : HighsProgram
         The program.
-    loosely : bool
-        Whether a solution to 1e-7 will do where HiGHS finds none to its tolerances.
 
     Raises
     ------
@@ -68,11 +71,8 @@ def solved(program: HighsProgram, loosely: bool = False) -> tuple[Vector, Vector
     import highspy
 
     program.limit_steps()
-    attempts: list[Options] = [{"solver": "choose"}, {"solver": "ipm"}]
-    if loosely:
-        attempts.append({"solver": "choose", **_LOOSE})
-    for options in attempts:
-        program.set_options(options)
+    for solver in ("choose", "ipm"):
+        program.set_options({"solver": solver})
         status = program.run()
         if status == highspy.HighsModelStatus.kOptimal:
             return program.solution()
@@ -83,7 +83,7 @@ def solved(program: HighsProgram, loosely: bool = False) -> tuple[Vector, Vector
 
 
 def bounded(
-    program: HighsProgram, lower: Vector, upper: Vector, tighten: bool
+    program: HighsProgram, lower: Vector, upper: Vector, tighten: bool, units: Vector
 ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
     """Bounds where infinite ones, or all, give way to the extent of the set of a program.
 
@@ -96,7 +96,7 @@ def bounded(
     """
     n = len(lower)
     sides = [lower.copy(), upper.copy()]
-    found, size = np.zeros(n, dtype=bool), np.ones(n)
+    found, size = np.zeros(n, dtype=bool), units.copy()
     for j in np.flatnonzero(np.isinf(lower) | np.isinf(upper) | tighten):
         for side, sign in zip(sides, (1.0, -1.0), strict=True):
             if np.isfinite(side[j]) and not tighten:
@@ -110,114 +110,194 @@ def bounded(
                     f"`lower` and `upper` must bound what the rows do not: variable {j} has no bound {which}"
                 ) from problem
             found[j], size[j] = True, max(size[j], abs(value))
-            extent = value - sign * TOLERANCE * max(1.0, abs(value))  # HiGHS' tolerance must cut nothing off
+            extent = value - sign * TOLERANCE * max(units[j], abs(value))  # HiGHS' tolerance must cut nothing off
             side[j] = sign * max(sign * side[j], sign * extent)
     return sides[0], sides[1], found & (sides[1] - sides[0] <= 4.0 * TOLERANCE * size)
 
 
-def deepest_point(known: LinearConstraints) -> Vector:
-    """``max r`` with ``A_i z + r |A_i| <= b_i`` and r between z and each bound, on the equations."""
-    (A, b), lower, upper = known.inequalities, known.lower, known.upper
-    n = len(lower)
-    rows = np.vstack(
-        [
-            np.column_stack([A, np.linalg.norm(A, axis=1)]),
-            np.column_stack([np.eye(n), np.ones(n)]),
-            np.column_stack([-np.eye(n), np.ones(n)]),
-        ]
-    )
+def units_of_variables(known: LinearConstraints) -> Vector:
+    """Powers of two in which variables are counted, 1 for those of ordinary size.
+
+    None is below 1, below the farther bound of its variable and below what each term of a row would bound it by: where
+    the right-hand sides are 0 the entries alone tell no size, and a bound next to 0 tells none.
+    """
+    from scipy import sparse  # only here: the import takes time
+
+    A, b = known.inequalities
+    matrix, sides = np.vstack([A, known.equality_matrix]), np.r_[b, known.equality_rhs]
+    _, units = units_of(sparse.csr_array(matrix), sides, known.lower, known.upper)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = np.maximum(np.abs(known.lower), np.abs(known.upper))
+        ends = np.vstack([np.abs(sides[:, None] / matrix), far])
+    least = np.where(ends > 0, ends, 1.0).min(axis=0, initial=1.0)  # 0 / 0 is no number, and not above 0
+    larger: Vector = np.maximum(units, np.exp2(np.floor(np.log2(least))))
+    return larger
+
+
+def deepest_point(known: LinearConstraints, units: Vector, depths: Vector) -> Vector:
+    """``max r`` with ``S_i z + r depth_i <= t_i`` for inequalities, upper and lower bounds, on the equations."""
+    n = len(units)
+    rows, sides = _sides(known)
+    rows = np.column_stack([rows, depths])
     equations = np.column_stack([known.equality_matrix, np.zeros(len(known.equality_rhs))])
-    cost, least, most = np.r_[np.zeros(n), -1.0], np.r_[lower, 0.0], np.r_[upper, float((upper - lower).max())]
-    program = linear_program(cost, least, most, rows, np.r_[b, upper, -lower], equations, known.equality_rhs)
-    center: Vector = np.clip(solved(program)[0][:n], lower, upper)
+    cost, most = np.r_[np.zeros(n), -1.0], float(((known.upper - known.lower) / units).max())
+    least, most = np.r_[known.lower, 0.0], np.r_[known.upper, most]
+    program = linear_program(cost, least, most, rows, sides, equations, known.equality_rhs)
+    center: Vector = np.clip(_solved_within(list(_TOLERANCES), program)[0][:n], known.lower, known.upper)
     return center
 
 
-def with_equations_found(known: LinearConstraints, flat: NDArray[np.bool_]) -> LinearConstraints:
+def _sides(known: LinearConstraints) -> tuple[Matrix, Vector]:
+    """Rows and right-hand sides of the inequalities, of the upper bounds and of the lower ones."""
+    (A, b), eye = known.inequalities, np.eye(len(known.lower))
+    return np.vstack([A, eye, -eye]), np.r_[b, known.upper, -known.lower]
+
+
+class Minimum(NamedTuple):
+    """What is proven of a linear minimum, a vertex, and the multipliers of inequalities and equations."""
+
+    proven: float
+    vertex: Vector
+    u: Vector
+    v: Vector
+
+
+def _solved_within(tolerances: list[float], program: HighsProgram) -> tuple[Vector, Vector]:
+    """As `solved`, to the first tolerance that HiGHS reaches; those before it are taken off the list."""
+    while True:
+        program.set_options({"primal_feasibility_tolerance": tolerances[0]})
+        try:
+            return solved(program)
+        except (ProgramFailure, InvalidArgument):
+            if len(tolerances) == 1:
+                raise
+            del tolerances[0]
+            program.forget()
+
+
+class EquationsFound(NamedTuple):
+    """A set with the equations that were found, its width across each equation, and a depth of each inequality."""
+
+    known: LinearConstraints
+    widths: Vector
+    depths: Vector
+
+
+def with_equations_found(
+    given: LinearConstraints,
+    flat: NDArray[np.bool_],
+    lower: Vector,
+    upper: Vector,
+    units: Vector,
+    prove: Callable[[Vector, Vector, Vector], Minimum],
+) -> EquationsFound:
     """Turn inequalities and bounds that no point leaves slack into equations, and drop equations that others imply.
 
-    ``max sum(t) : A z + t <= tau b, z - t' >= tau lower, z + t'' <= tau upper, E z = tau f, tau >= 1, 0 <= t <= 1``
-    has t_i = 1 for all that can be slack, 0 for the rest (Freund, Roundy & Todd 1985, "Identifying the set of
-    always-active constraints"). As tau ends at 1e7, what is less slack than 1e-7 counts as never slack: of variables
-    whose bounds are much less than 1 apart, in units of that distance, unless they are `flat` but for rounding.
+    The sum of the slacks of all that may be equations is maximized. What is slack there is none, and the rest is asked
+    again, until no slack exceeds 1e-9 of the terms of its row. The last sum, as multipliers prove it, bounds each of
+    its slacks: so wide may the set be across such an equation.
+
+    Parameters
+    ----------
+    given : LinearConstraints
+        The set as it was given.
+    flat : ndarray of bool, shape (n,)
+        Variables to which their extent leaves no room but that of rounding.
+    lower, upper : ndarray of shape (n,)
+        Finite bounds that hold on the set.
+    units : ndarray of shape (n,)
+        Units of the variables.
+    prove : callable
+        What a solver's point and multipliers prove of the minimum of a linear function.
 
     Raises
     ------
     InvalidArgument
         No point satisfies the constraints.
     """
-    (A, b), lower, upper = known.inequalities, known.lower, known.upper
-    n, m = len(lower), len(b)
-    count = m + 2 * n
-    units = np.where(flat, 1.0, _units(lower, upper))
-    sides = np.vstack([A, -np.eye(n), np.eye(n)]) * units
-    rhs = np.r_[b, -lower, upper]
-    norms = np.linalg.norm(sides, axis=1)
-    rows = np.hstack([sides / norms[:, None], np.eye(count), -(rhs / norms)[:, None]])
-    equations = np.hstack(
-        [known.equality_matrix * units, np.zeros((len(known.equality_rhs), count)), -known.equality_rhs[:, None]]
-    )
-    free = np.full(n, np.inf)
-    solution, _ = solved(
-        linear_program(
-            np.r_[np.zeros(n), -np.ones(count), 0.0],
-            np.r_[-free, np.zeros(count), 1.0],
-            np.r_[free, np.ones(count), 1e7],
-            rows,
-            np.zeros(count),
-            equations,
-            np.zeros(len(equations)),
-            {"small_matrix_value": 1e-9},  # digits in which nearly dependent equations differ, or narrow variables
-        ),
-        loosely=True,  # a slack of 1 or 0 is told apart all the same
-    )
-    tight = solution[n : n + count] < 0.5
+    (A, b), m, n = given.inequalities, len(given.inequalities[1]), len(units)
+    rows, sides = _sides(given)
+    norms, sizes = np.linalg.norm(rows * units, axis=1), np.abs(rows)
+    tight = np.isfinite(sides)
+    sides = np.where(tight, sides, 0.0)
+    shares = np.exp2(-np.rint(np.log2(norms)))  # powers of two: nothing is rounded
+    extent, depths = np.maximum(np.abs(lower), np.abs(upper)), norms.copy()
+    program = linear_program(np.zeros(n), lower, upper, A, b, given.equality_matrix, given.equality_rhs)
+    tolerances = list(_TOLERANCES)
+    while True:
+        weights = (tight * shares).astype(np.longdouble)
+        slope = weights @ rows
+        program.change_costs(slope.astype(float))
+        point, duals = _solved_within(tolerances, program)
+        slack = sides - rows @ point
+        noise = 2.0 * tolerances[0] * np.maximum(norms, np.abs(sides))
+        room = np.maximum(allowed(sizes, point, sides, TOLERANCE, extent), noise)
+        slack = np.where(tight & (slack > room), slack, 0.0)
+        if not slack.any():
+            break
+        leaving = slack / norms >= 0.01 * (slack / norms).max()
+        thin = leaving & (slack < THIN * norms)
+        depths[thin] = slack[thin]
+        tight &= ~leaving
+    # a sum of k terms is rounded k - 1 times
+    rounded = np.maximum(np.count_nonzero(rows[tight], axis=0) - 1, 0) * (weights @ sizes)
+    rounding = rounded @ extent + np.count_nonzero(tight) * (weights @ np.abs(sides))
+    total = weights @ sides - prove(slope, point, duals).proven
+    total += float(np.finfo(np.longdouble).eps) * rounding
     fixed = tight[m : m + n] | tight[m + n :]
-    middle = np.clip(units * solution[:n] / solution[-1], lower, upper)
-    level = np.where(tight[m : m + n], lower, np.where(tight[m + n :], upper, middle))
-    E = np.vstack([known.equality_matrix, A[tight[:m]], np.eye(n)[fixed]])
-    f = np.r_[known.equality_rhs, b[tight[:m]], level[fixed]]
+    E, f = np.vstack([given.equality_matrix, rows[tight]]), np.r_[given.equality_rhs, sides[tight]]
+    widths = np.r_[np.zeros(len(given.equality_rhs)), np.maximum(float(total), 0.0) / shares[tight]]
     if len(E):
         from scipy import linalg  # only here: the import takes time
 
-        triangle, order = linalg.qr(E.T, mode="r", pivoting=True)
+        scaled = E * units / np.linalg.norm(E * units, axis=1)[:, None]
+        triangle, order = linalg.qr(scaled.T, mode="r", pivoting=True)
         size = np.abs(np.diag(triangle))
         order = np.sort(order[: np.count_nonzero(size > 1e-10 * size.max())])
-        E, f = E[order], f[order]
-    # the equation holds a fixed variable: its bounds need not be equal
-    return LinearConstraints(E, f, lower - fixed, upper + fixed, A[~tight[:m]], b[~tight[:m]])
+        E, f, widths = E[order], f[order], widths[order]
+    # the equations hold a fixed variable: its bounds need not be equal
+    lower = lower - units * (fixed | flat & np.isinf(given.lower))
+    upper = upper + units * (fixed | flat & np.isinf(given.upper))
+    width = np.where(upper - lower < THIN * units, upper - lower, np.inf)
+    depths = np.minimum(np.where(tight, norms, depths), np.r_[np.full(m, np.inf), width, width])
+    known = LinearConstraints(E, f, lower, upper, A[~tight[:m]], b[~tight[:m]])
+    return EquationsFound(known, widths, np.r_[depths[:m][~tight[:m]], depths[m:]])
 
 
-def _units(lower: Vector, upper: Vector) -> Vector:
-    """Powers of two: 1, or the distance of the bounds of a variable where it is below a thousandth."""
-    width = upper - lower
-    small = (width > 0) & (width < 1e-3)
-    return np.where(small, np.exp2(np.rint(np.log2(np.where(small, width, 1.0)))), 1.0)
-
-
-def project_by_osqp(known: LinearConstraints, point: Vector, weights: Vector) -> Vector | None:
+def project_by_osqp(
+    known: LinearConstraints, point: Vector, weights: Vector, units: Vector, norms: Vector
+) -> Vector | None:
     """Nearest point in the norm ``sum(weights * z**2)`` within the bounds; `None` if OSQP fails, too.
 
-    It is asked where the dual Newton method fails.
+    It is asked where the dual Newton method fails, in units of the variables and of the rows.
     """
     import osqp
     from scipy import sparse
 
     A, b = known.inequalities
-    rows = sparse.csc_matrix(np.vstack([A, known.equality_matrix, np.eye(len(point))]))
-    lower = np.r_[np.full(len(b), -np.inf), known.equality_rhs, known.lower]
-    upper = np.r_[b, known.equality_rhs, known.upper]
+    matrix = np.vstack([A, known.equality_matrix]) * units / norms[:, None]
+    rows = sparse.csc_matrix(np.vstack([matrix, np.eye(len(point))]))
+    lower = np.r_[np.r_[np.full(len(b), -np.inf), known.equality_rhs] / norms, known.lower / units]
+    upper = np.r_[np.r_[b, known.equality_rhs] / norms, known.upper / units]
+    weights = weights * units**2
+    weights /= weights.max()
     solver = osqp.OSQP()
     tight = {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000, "polishing": True, "verbose": False}
     left = min(seconds_left(), 1e10)
     try:
         solver.setup(
-            sparse.diags(weights, format="csc"), -weights * point, rows, lower, upper, time_limit=left, **tight
+            sparse.diags(weights, format="csc"),
+            -weights * (point / units),
+            rows,
+            lower,
+            upper,
+            time_limit=left,
+            **tight,
         )
         nearest = solver.solve(raise_error=False).x
     except osqp.OSQPException:
         return None
     if nearest is None or not np.isfinite(nearest).all():
         return None
-    clipped: Vector = np.clip(nearest, known.lower, known.upper)
+    clipped: Vector = np.clip(nearest * units, known.lower, known.upper)
     return clipped

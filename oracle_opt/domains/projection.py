@@ -107,7 +107,7 @@ class _Dual:
 def _newton(dual: _Dual, u: Vector, tolerance: float, max_steps: int) -> tuple[Vector, Vector, int]:
     """Maximize the dual function; the point, the multipliers and the number of steps, at least 1."""
     domain, center, metric, matrix, rhs = dual.domain, dual.center, dual.metric, dual.matrix, dual.rhs
-    ridge = RIDGE * max(float((matrix**2 @ (1.0 / metric)).max(initial=0.0)), 1e-300)
+    ridge = RIDGE * np.maximum(matrix**2 @ (1.0 / metric), 1e-300)
     z, value = dual_function(domain, center, metric, matrix, rhs, u)
     near = 0
     for step in range(max_steps):
