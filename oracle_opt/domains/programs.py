@@ -165,7 +165,8 @@ class Minimum(NamedTuple):
 def _solved_within(tolerances: list[float], program: HighsProgram) -> tuple[Vector, Vector]:
     """As `solved`, to the first tolerance that HiGHS reaches; those before it are taken off the list."""
     while True:
-        program.set_options({"primal_feasibility_tolerance": tolerances[0]})
+        both = "primal_feasibility_tolerance", "dual_feasibility_tolerance"
+        program.set_options(dict.fromkeys(both, tolerances[0]))
         try:
             return solved(program)
         except (ProgramFailure, InvalidArgument):
