@@ -23,6 +23,7 @@ from oracle_opt.oracle import Oracle
 from oracle_opt.proof.parts import combined
 from oracle_opt.words import shown
 
+MOVED = 1e-6  # of the width of a domain: so far a start is moved inside
 HUGE = 1e150  # above that squares are no numbers
 OUTSIDE = 1e-8  # distance to the domain, relative to the point's norm, up to which a query point counts as inside
 
@@ -52,9 +53,24 @@ def check_arguments(oracle: Oracle, generator: QueryPointGenerator, point: Array
         raise InvalidArgument(f"`point` must have shape ({oracle.domain.dimension},), got {start.shape}")
     if not np.isfinite(start).all():
         raise InvalidArgument(f"`point` must be finite, got {shown(start)}")
-    if not oracle.domain.contains(start):
-        raise InvalidArgument(f"`point` must lie in {oracle.domain!r}, got {shown(start)}; project it first")
-    return start
+    return _start_inside(oracle.domain, start)
+
+
+def _start_inside(domain: Domain, start: Vector) -> Vector:
+    """The start, moved inside by what it exceeds bounds by: its value would be below the least one of the domain.
+
+    A point of another solver may miss by a share of the widths that a projection mends.
+    """
+    constraints = domain.linear_constraints()
+    if constraints is not None and constraints.has_bounds_alone:
+        inside: Vector = np.clip(start, constraints.lower, constraints.upper)
+    else:
+        inside = start if domain.contains(start) else domain.project(start)
+    lower, upper = domain.bounding_box()
+    width = np.where(np.isfinite(upper - lower), upper - lower, 0.0)
+    if (np.abs(inside - start) > MOVED * np.maximum(np.abs(start), width)).any():
+        raise InvalidArgument(f"`point` must lie in {domain!r}, got {shown(start)}; project it first")
+    return inside
 
 
 def _check_kinds(oracle: Oracle, generator: QueryPointGenerator, pair: str) -> None:

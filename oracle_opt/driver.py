@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import called_otherwise
-from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, ObjectiveCut, is_infinite
-from oracle_opt.domains import Domain
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.history import Record
 from oracle_opt.listener import Listener
@@ -160,7 +158,6 @@ def minimize(
         clock=clock,
     )
     with Run(oracle, generator, point, options) as run:
-        run.start = _inside(oracle.domain, run.start)
         run.begin()
         while True:
             query = run.ask()
@@ -168,15 +165,6 @@ def minimize(
             run.tell(cut)
             run.check(_verdict(cut, run, options))
     return run.result
-
-
-def _inside(domain: Domain, start: Vector) -> Vector:
-    """The start, within bounds that it exceeds by rounding: its value would be below the least one of the domain."""
-    constraints = domain.linear_constraints()
-    if constraints is None or not constraints.has_bounds_alone:
-        return start
-    inside: Vector = np.clip(start, constraints.lower, constraints.upper)
-    return inside
 
 
 def _verdict(cut: Cut, run: Run, options: RunOptions) -> Status | None:
