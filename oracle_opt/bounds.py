@@ -245,6 +245,11 @@ class BoundTracker:
         With multipliers u_j of half-spaces ``a_j @ z + b_j <= 0`` in the bound, a point at a distance d from what it
         misses saves about ``d sum u_j |a_j|`` at most: with exact constraints the minimum may be that much above its
         value.
+
+        Parameters
+        ----------
+        missed : FeasibilityCut or None
+            As `Oracle.separation` answers at the best point.
         """
         cuts = () if missed is None else (missed, *missed.further)
         self.violation = max((one.violation for one in cuts), default=0.0)
@@ -252,7 +257,13 @@ class BoundTracker:
         self.price = max(far, 0.0) * steepness_of(self.parts) if far > 0 else 0.0
 
     def move(self, cut: ObjectiveCut) -> None:
-        """Take the answer at a point that misses no constraint for the best one, though its value may be larger."""
+        """Take the answer at a point that misses no constraint for the best one, though its value may be larger.
+
+        Parameters
+        ----------
+        cut : ObjectiveCut
+            The answer.
+        """
         self.incumbent, self.upper = cut, float(cut.upper)
 
     def closed(self, rtol: float, atol: float) -> bool:
