@@ -89,6 +89,11 @@ class CutLP(ABC):
     def _factors(self, slopes: Matrix) -> tuple[Vector, Vector]:
         """Scale and w of the rows of these objective cuts."""
 
+    def _feasibility_factors(self, slopes: Matrix, constants: Vector) -> tuple[Vector, Vector]:
+        """Scales in which the side of a row is 1, so that tolerances are relative to it, and no part in t."""
+        largest = np.abs(slopes).max(axis=1)
+        return 1.0 / np.clip(np.abs(constants), FINEST * largest, largest), np.zeros(len(slopes))
+
     def _groups(self, pool: CutPool) -> list[tuple[CutRows, Rows]]:
         """All rows of cuts: as they stand in the program, and in the pool."""
         return [(self._feasibility, pool.feasibility), (self._objective, pool.objective)]
@@ -170,7 +175,7 @@ class CutLP(ABC):
         if not len(self._columns):
             self._first_columns(slopes[0])
         if known is self._feasibility:
-            scales, weights = feasibility_factors(slopes, rows.constant[new])
+            scales, weights = self._feasibility_factors(slopes, rows.constant[new])
         else:
             scales, weights = self._factors(slopes)
         places = self._lp.n_rows + np.arange(len(slopes))
@@ -256,12 +261,6 @@ class ModelLP(CutLP):
         return row_factors(slopes, self._unit)
 
 
-def feasibility_factors(slopes: Matrix, constants: Vector) -> tuple[Vector, Vector]:
-    """Scales in which the side of a row is 1, so that tolerances are relative to it, and no part in theta."""
-    largest = np.abs(slopes).max(axis=1)
-    return 1.0 / np.clip(np.abs(constants), FINEST * largest, largest), np.zeros(len(slopes))
-
-
 def row_factors(slopes: Matrix, unit: float) -> tuple[Vector, Vector]:
     """Scale of each row, and the coefficient of theta in it, with theta counted in this unit."""
     largest = np.abs(slopes).max(axis=1)
@@ -304,6 +303,9 @@ class ChebyshevLP(CutLP):
             inside = inside * self._wide
         norms = np.maximum(np.linalg.norm(inside, axis=1), FLAT * np.linalg.norm(slopes, axis=1))
         return 1.0 / np.where(norms > 0, norms, 1.0), np.ones(len(slopes))
+
+    def _feasibility_factors(self, slopes: Matrix, constants: Vector) -> tuple[Vector, Vector]:
+        return self._factors(slopes)  # the ball has to fit between these, too
 
 
 class MulticutLP(CutLP):
