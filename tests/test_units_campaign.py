@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import NamedTuple
 
 import cvxpy as cp
@@ -237,7 +236,7 @@ def near_zero(rng):
             value, slope = 0.5 * (F @ away) @ (F @ away), F.T @ (F @ away)
         return money * (float(value) + truth), money * slope / x
 
-    width = 10.0 ** (12.0 * rng.random() ** 2)
+    width = 10.0 ** (12.0 * rng.random() ** 3)
     reach = width * rng.uniform(0.1, 1, (2, n)) * np.array([[-1], [1]])
     atol = float(rng.choice([0.0, 10.0 ** -rng.integers(3, 10)]) * terms * money)
     # z / x - point is 0 only up to rounding: so far may the minimum over floating-point numbers be from the true one
@@ -271,26 +270,28 @@ def false_words(case, result):
     return ""
 
 
-def end_of(group, seed):
-    """How the run of a case ends; it must state nothing false."""
+def run_of(group, seed):
+    """The run of a case, which must state nothing false."""
     rng = np.random.default_rng(seed)
     case = GROUPS[group](rng)
     method = [None, None, Kelley(), LevelSet(), ProximalBundle()][rng.integers(5)]
     result = minimize(case.oracle, method, rtol=RTOL, atol=case.atol, max_calls=100, max_seconds=10)
     wrong = false_words(case, result)
     assert not wrong, f"{group}, seed {seed}, {method!r}: {wrong}"
-    return result.status
+    return result
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_most_runs_succeed_in_all_units(group) -> None:
-    ends = Counter(end_of(group, seed) for seed in range(8))
-    assert sum(count for status, count in ends.items() if status.success) >= 0.6 * 8, ends
+    """A run that says why no run can prove more counts, too: 1e-6 of 1e-12 of the terms is below their rounding."""
+    runs = [run_of(group, seed) for seed in range(10)]
+    ended = [run for run in runs if run.success or "off for rounding: no run can prove much less" in run.message]
+    assert len(ended) >= 0.6 * len(runs), [run.status for run in runs]
 
 
-@pytest.mark.campaign(300)
+@pytest.mark.campaign(600)
 @pytest.mark.parametrize("part", range(100))
 @pytest.mark.parametrize("group", GROUPS)
 def test_no_statement_is_false_in_any_units(group, part) -> None:
     for seed in range(1000 + 20 * part, 1020 + 20 * part):
-        end_of(group, seed)
+        run_of(group, seed)
