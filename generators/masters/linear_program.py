@@ -17,7 +17,7 @@ from oracle_opt.generators.masters.highs import TOLERANCE, LPFailure, WarmLP
 
 FIRST_COLUMNS = 50
 ROUNDS = 50  # limit on the rounds of adding columns
-FINEST = 1e-9  # share of the largest entry of a row that its side counts as at least
+FINEST = 1e-7  # share of the largest entry of a row that its side counts as at least
 FLAT = 1e-6  # share of a slope below which its part in the affine hull is not told from rounding
 
 
