@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import cached_property
 from math import inf, isfinite
 
 import numpy as np
@@ -219,20 +220,26 @@ class BoundTracker:
 
         It is ``max(8, n**2 / 4)`` units of roundoff of ``abs(f(z)) + abs(g) @ abs(z)``, the terms of a value that is
         linear near z; or ``min(eps * (v - upper), 2**-23 * abs(g) @ abs(z - y))``, v being the highest value at a point
-        y that is not much larger than z; or the error that the oracle states, if that is rounding beside ``v - upper``.
-        Where the value is 0 by that, a lower bound is 0, too, up to four times what was taken off it for rounding.
-        docs/theory.md says why.
+        y that is not much larger than z and 1; or the error that the oracle states, if that is rounding beside
+        ``v - upper``. Where the value is 0 by that, a lower bound is 0, too, up to four times what was taken off it for
+        rounding. docs/theory.md says why.
         """
         best = self.incumbent
         if best is None or not isfinite(self.gap):
             return 0.0
-        far = _power(best.point) + FAR
+        far = max(_power(best.point), self._ordinary) + FAR
         value, point = max((one for size, one in self._highest.items() if size <= far), key=lambda one: one[0])
         decrease, away = value - self.upper, float(np.abs(best.subgradient).dot(np.abs(best.point - point)))
         stated = best.error if best.error <= ROUGH * decrease else 0.0
         units = min(max(FEW, 0.25 * best.point.size**2), MANY)
         size = max(stated, units * EPS * self._terms(best), min(EPS * decrease, LANDED * away))
         return max(size, 4.0 * self.rounding) if abs(self.upper) <= size else size
+
+    @cached_property
+    def _ordinary(self) -> int:
+        """The power of 2 of a point of ordinary size, 1 or the extent of a smaller domain: a minimizer may be 0."""
+        extent = np.abs(self._domain.bounding_box()).max()
+        return int(np.frexp(min(1.0, float(extent)))[1])
 
     @staticmethod
     def _terms(cut: ObjectiveCut) -> float:
