@@ -36,14 +36,19 @@ def is_same(path: Path, named: Named, seed: int, stored: str) -> bool:
     Raises
     ------
     StoreMismatch
-        The answer is another one than that of the file.
+        The answer is another one than that of the file, or there is none any more.
     """
     if isinstance(named.recipe, Problem):
         return False  # whose data are in its identity
     try:
         instance = named.make(seed)
         answer = _answer_of(instance)
-    except Exception:  # the run meets it, too, and its row says so
+    except Exception as problem:  # without stored runs the run meets it, too, and its row says so
+        if path.exists():
+            raise StoreMismatch(
+                f"{path.parent} holds runs of {named.name}, which now raises {type(problem).__name__} at its start: "
+                f"{problem}; choose another folder"
+            ) from problem
         return False
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
