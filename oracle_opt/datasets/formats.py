@@ -91,7 +91,8 @@ def _table(path: Path, text: str) -> Dataset:
     given = rows.pop(0)
     nameless = [f"{_NAMELESS}{j}" for j in range(len(given))]
     # a file that was read and written again has the name that its first index got, too
-    nameless = [f"{_NAMELESS}column {j}" if name in given else name for j, name in enumerate(nameless)]
+    known = set(given)
+    nameless = [f"{_NAMELESS}column {j}" if name in known else name for j, name in enumerate(nameless)]
     header = [name or other for name, other in zip(given, nameless, strict=True)]
     at = lines.pop(0)
     if all(number(name) is not None for name in header):
