@@ -187,12 +187,11 @@ def test_without_convexity_no_answer_is_accused():
     assert result.upper_bound == pytest.approx(4 * np.cos(3.0))
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e5])
+@pytest.mark.parametrize("scale", [1e-9, 1e-3, 1.0, 1e5])
 def test_bounds_cross_by_rounding_and_no_more(scale):
-    """Two bounds that cross by less than 1e-8 of the larger one (or of 1) are rounding, by more a contradiction."""
+    """Two bounds that cross by less than 1e-8 of the larger one are rounding, by more a contradiction, in any unit."""
     domain = Box([-1.0], [1.0])
-    unit = max(1.0, scale)
     for excess, contradicts in ((0.5e-8, False), (2e-8, True), (1e-4, True)):
         tracker = BoundTracker(domain)
-        tracker.update(ObjectiveCut(np.zeros(1), scale, np.zeros(1), lower_bound=scale + excess * unit), None, 0.0)
+        tracker.update(ObjectiveCut(np.zeros(1), scale, np.zeros(1), lower_bound=scale + excess * scale), None, 0.0)
         assert tracker.contradiction() == contradicts
