@@ -23,7 +23,7 @@ from oracle_opt.oracle import Oracle
 from oracle_opt.proof.parts import combined
 from oracle_opt.words import shown
 
-MOVED = 1e-6  # of the width of a domain: so far a start is moved inside
+MOVED = 1e-6  # of the size of a variable, or its width: so near to the domain a point counts as rounded
 HUGE = 1e150  # above that squares are no numbers
 OUTSIDE = 1e-8  # distance to the domain, relative to the point's norm, up to which a query point counts as inside
 
@@ -66,11 +66,16 @@ def _start_inside(domain: Domain, start: Vector) -> Vector:
         inside: Vector = np.clip(start, constraints.lower, constraints.upper)
     else:
         inside = start if domain.contains(start) else domain.project(start)
-    lower, upper = domain.bounding_box()
-    width = np.where(np.isfinite(upper - lower), upper - lower, 0.0)
-    if (np.abs(inside - start) > MOVED * np.maximum(np.abs(start), width)).any():
+    if not _is_near(domain, start, inside):
         raise InvalidArgument(f"`point` must lie in {domain!r}, got {shown(start)}; project it first")
     return inside
+
+
+def _is_near(domain: Domain, point: Vector, inside: Vector) -> bool:
+    """Whether a point of the domain is next to one, in the unit of each variable: of its size, or of the width."""
+    lower, upper = domain.bounding_box()
+    width = np.where(np.isfinite(upper - lower), upper - lower, 0.0)
+    return bool((np.abs(inside - point) <= MOVED * np.maximum(np.abs(point), width)).all())
 
 
 def _check_kinds(oracle: Oracle, generator: QueryPointGenerator, pair: str) -> None:
@@ -123,10 +128,13 @@ def as_query(asked: Vector | Query, domain: Domain, generator: QueryPointGenerat
 
 
 def _inside(domain: Domain, point: Vector) -> bool:
-    """Whether a point is in the domain; of a box the bounds are compared first, in a third of the time."""
+    """Whether a point is in the domain, or next to it, where a method has rounded more than the domain itself.
+
+    Of a box the bounds are compared first, in a third of the time.
+    """
     if type(domain) is Box and every(domain.lower <= point) and every(point <= domain.upper):
         return True
-    return domain.contains(point, OUTSIDE)
+    return domain.contains(point, OUTSIDE) or _is_near(domain, point, domain.project(point))
 
 
 def checked_weight(
