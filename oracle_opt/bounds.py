@@ -219,10 +219,10 @@ class BoundTracker:
         """Rounding of the value at the best point: bounds within it are 0, a gap of which no `rtol` can close.
 
         It is ``max(8, n**2 / 4)`` units of roundoff of ``abs(f(z)) + abs(g) @ abs(z)``, the terms of a value that is
-        linear near z; or ``min(eps * (v - upper), 2**-23 * abs(g) @ abs(z - y))``, v being the highest value at a point
-        y that is not much larger than z and 1; or the error that the oracle states, if that is rounding beside
-        ``v - upper``. Where the value is 0 by that, a lower bound is 0, too, up to four times what was taken off it for
-        rounding. docs/theory.md says why.
+        linear near z; or ``min(n**2 / 4 * eps * (v - upper), 2**-23 * abs(g) @ abs(z - y))``, v being the highest value
+        at a point y that is not much larger than z and 1; or the error that the oracle states, if that is rounding
+        beside ``v - upper``. Where the value is 0 by that, a lower bound is 0, too, up to four times what was taken off
+        it for rounding. docs/theory.md says why.
         """
         best = self.incumbent
         if best is None or not isfinite(self.gap):
@@ -231,8 +231,8 @@ class BoundTracker:
         value, point = max((one for size, one in self._highest.items() if size <= far), key=lambda one: one[0])
         decrease, away = value - self.upper, float(np.abs(best.subgradient).dot(np.abs(best.point - point)))
         stated = best.error if best.error <= ROUGH * decrease else 0.0
-        units = min(max(FEW, 0.25 * best.point.size**2), MANY)
-        size = max(stated, units * EPS * self._terms(best), min(EPS * decrease, LANDED * away))
+        units = EPS * min(max(1.0, 0.25 * best.point.size**2), MANY)
+        size = max(stated, max(FEW * EPS, units) * self._terms(best), min(units * decrease, LANDED * away))
         return max(size, 4.0 * self.rounding) if abs(self.upper) <= size else size
 
     @cached_property

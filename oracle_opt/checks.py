@@ -23,7 +23,7 @@ from oracle_opt.oracle import Oracle
 from oracle_opt.proof.parts import combined
 from oracle_opt.words import shown
 
-MOVED = 1e-6  # of the size of a variable, or its width: so near to the domain a point counts as rounded
+MOVED, ROUNDED = 1e-6, 1e-7  # of the size of a variable, or its width: so near a start, and a query point, may be
 HUGE = 1e150  # above that squares are no numbers
 OUTSIDE = 1e-8  # distance to the domain, relative to the point's norm, up to which a query point counts as inside
 
@@ -66,16 +66,16 @@ def _start_inside(domain: Domain, start: Vector) -> Vector:
         inside: Vector = np.clip(start, constraints.lower, constraints.upper)
     else:
         inside = start if domain.contains(start) else domain.project(start)
-    if not _is_near(domain, start, inside):
+    if not _is_near(domain, start, inside, MOVED):
         raise InvalidArgument(f"`point` must lie in {domain!r}, got {shown(start)}; project it first")
     return inside
 
 
-def _is_near(domain: Domain, point: Vector, inside: Vector) -> bool:
+def _is_near(domain: Domain, point: Vector, inside: Vector, share: float) -> bool:
     """Whether a point of the domain is next to one, in the unit of each variable: of its size, or of the width."""
     lower, upper = domain.bounding_box()
     width = np.where(np.isfinite(upper - lower), upper - lower, 0.0)
-    return bool((np.abs(inside - point) <= MOVED * np.maximum(np.abs(point), width)).all())
+    return bool((np.abs(inside - point) <= share * np.maximum(np.abs(point), width)).all())
 
 
 def _check_kinds(oracle: Oracle, generator: QueryPointGenerator, pair: str) -> None:
@@ -134,7 +134,7 @@ def _inside(domain: Domain, point: Vector) -> bool:
     """
     if type(domain) is Box and every(domain.lower <= point) and every(point <= domain.upper):
         return True
-    return domain.contains(point, OUTSIDE) or _is_near(domain, point, domain.project(point))
+    return domain.contains(point, OUTSIDE) or _is_near(domain, point, domain.project(point), ROUNDED)
 
 
 def checked_weight(

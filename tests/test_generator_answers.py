@@ -210,4 +210,5 @@ def test_a_false_oracle_is_not_blamed_on_the_generator(scale) -> None:
 
         for generator in FAST:
             result = minimize(FunctionOracle(wrong, Box(-np.ones(3), np.ones(3))), generator, max_calls=60)
-            assert result.status in (Status.CONTRADICTION, Status.MAX_CALLS, Status.EMPTY, Status.STALLED)
+            ended = result.status in (Status.CONTRADICTION, Status.MAX_CALLS, Status.EMPTY, Status.STALLED)
+            assert ended or (result.lower_bound <= 0 <= result.upper_bound <= 1e-12 * scale)  # it came to the minimum
