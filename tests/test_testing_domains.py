@@ -199,7 +199,7 @@ MUTANTS = [
     (FailsInMetric(4), "projects in a diagonal metric|no metric"),
     (Overwriting(*BOX), "`project` leaves its argument alone"),
     (Outside(*BOX), "`project` gives a point of the set"),
-    (WrongShape(*BOX), "could not be broadcast|numbers|shape"),
+    (WrongShape(*BOX), "could not be broadcast|numbers|shape|whose projection is elsewhere"),
     (Maximizing(*BOX), "`minimize_linear` gives the minimum of slope @ z over the set"),
     (Halved(3, 2.0), "`minimize_linear` gives the minimum of slope @ z over the set"),
     (OtherValue(4), "the point of `minimize_linear` attains its minimum"),
