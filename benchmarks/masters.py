@@ -93,7 +93,6 @@ def highspy_values(cuts):
     model = silent_highs()()
     model.setOptionValue("output_flag", False)
     model.setOptionValue("presolve", "off")
-    model.setOptionValue("threads", 1)
     model.addVars(n + 1, np.r_[np.zeros(n), -np.inf], np.full(n + 1, np.inf))
     model.changeColCost(n, 1.0)
     columns = np.arange(n + 1, dtype=np.int32)
