@@ -52,6 +52,8 @@ def quadratic_program(n, n_equations, rank, seed, nearly=False, scale=0.0):
     ],
 )
 def test_quadratic_programs_with_many_equations(n, equations, rank, seed, kind, generator):
+    if n == 80 and isinstance(generator, AnalyticCenter):
+        pytest.skip("it takes minutes beside equations that are nearly dependent")
     oracle, known = quadratic_program(n, equations, rank, seed, **kind)
     run = minimize(oracle, generator, max_calls=400)
     assert run.lower_bound <= known + 1e-6 * (1.0 + abs(known))
