@@ -125,7 +125,7 @@ def test_where_one_cut_proves_nothing_the_model_does(inner, seed):
     function, domain = max_affine(40, 15, seed), Simplex(40)
     optimum = minimize(FunctionOracle(function, domain), Kelley(), rtol=1e-9).upper_bound
     for oracle in (Lowered(function, domain), FunctionOracle(function, domain)):
-        result = minimize(oracle, ActiveSet(inner, start=3, most=2), rtol=1e-7, max_calls=400)
+        result = minimize(oracle, ActiveSet(inner, start=3, most=2), rtol=1e-7, max_calls=1500)
         assert result.status is Status.CONVERGED
         assert result.lower_bound - 1e-9 <= optimum <= result.upper_bound + 1e-9
 
