@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cached_property
-from math import inf, isfinite
+from math import frexp, inf, isfinite
 
 import numpy as np
 
@@ -119,7 +119,7 @@ class CutAverage:
 
 def _power(point: Vector) -> int:
     """The power of 2 next to the largest entry."""
-    return int(np.frexp(np.abs(point).max())[1])
+    return frexp(float(np.abs(point).max()))[1]
 
 
 class BoundTracker:
@@ -183,6 +183,7 @@ class BoundTracker:
         self.source = BoundSource.NONE
         self.rounding = self.tolerance = self.violation = self.price = 0.0
         self._highest: dict[int, tuple[float, Vector]] = {}  # value and point, by the power of 2 that is its size
+        self._resolved: tuple[ObjectiveCut | None, float] = (None, 0.0)  # the rounding at the best point
         self._averaged = Averaged()
         self._basis: tuple[ObjectiveCut | Minorant | tuple[Parts, ...], float] = ((), 0.0)  # of the best bound
         self.proofs = dict.fromkeys((BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -inf)
@@ -227,19 +228,25 @@ class BoundTracker:
         best = self.incumbent
         if best is None or not isfinite(self.gap):
             return 0.0
+        if best is not self._resolved[0]:
+            self._resolved = best, self._rounding_at(best)
+        size = self._resolved[1]
+        return max(size, 4.0 * self.rounding) if abs(self.upper) <= size else size
+
+    def _rounding_at(self, best: ObjectiveCut) -> float:
+        """Rounding of the value at a point."""
         far = max(_power(best.point), self._ordinary) + FAR
         value, point = max((one for size, one in self._highest.items() if size <= far), key=lambda one: one[0])
         decrease, away = value - self.upper, float(np.abs(best.subgradient).dot(np.abs(best.point - point)))
         stated = best.error if best.error <= ROUGH * decrease else 0.0
         units = EPS * min(max(1.0, 0.25 * best.point.size**2), MANY)
-        size = max(stated, max(FEW * EPS, units) * self._terms(best), min(units * decrease, LANDED * away))
-        return max(size, 4.0 * self.rounding) if abs(self.upper) <= size else size
+        return max(stated, max(FEW * EPS, units) * self._terms(best), min(units * decrease, LANDED * away))
 
     @cached_property
     def _ordinary(self) -> int:
         """The power of 2 of a point of ordinary size, 1 or the extent of a smaller domain: a minimizer may be 0."""
         extent = np.abs(self._domain.bounding_box()).max()
-        return int(np.frexp(min(1.0, float(extent)))[1])
+        return frexp(min(1.0, float(extent)))[1]
 
     @staticmethod
     def _terms(cut: ObjectiveCut) -> float:
@@ -336,7 +343,7 @@ class BoundTracker:
             if isfinite(upper):
                 power = _power(cut.point)
                 if power not in self._highest or upper > self._highest[power][0]:
-                    self._highest[power] = upper, cut.point
+                    self._highest[power], self._resolved = (upper, cut.point), (None, 0.0)
             if upper < self.upper:
                 self.upper, self.incumbent = upper, cut
             if self._convex:
