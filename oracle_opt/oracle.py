@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oracle_opt.arrays import Vector, class_name
@@ -140,6 +141,16 @@ class Oracle(ABC):
             The witness is none: dual variables outside their box, say.
         """
         return None
+
+    def prove_cuts(self, claims: Sequence[CutClaim]) -> Sequence[float | None]:
+        """Say the same of many cuts at once, in floats and quickly.
+
+        Returns
+        -------
+        sequence of float or None
+            As of `prove_cut`, one a claim: never less than the truth. None, the default, where that has to be asked.
+        """
+        return [None] * len(claims)
 
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
         """Compute a proven upper bound of f at a point, from the data of the problem.

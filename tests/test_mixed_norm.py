@@ -321,7 +321,7 @@ def test_a_sharper_solution_still_bounds_the_optimum(seed) -> None:
     assert sharp.gap <= svm.gap
     # the hyperplane of its bias costs no more than is said
     shown = hyperplane_above(bank, dual, sharp.signed_dual, sharp.bias, d, True)
-    assert shown <= sharp.primal_objective * (1 + 1e-12)
+    assert shown.above() <= sharp.primal_objective * (1 + 1e-12)
 
 
 def test_a_group_comes_back_from_a_very_small_weight() -> None:

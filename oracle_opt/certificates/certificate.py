@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import isfinite
 from os import PathLike
 from pathlib import Path
@@ -276,11 +277,17 @@ class Certificate:
 
     def _checked(self) -> Checked:
         try:
-            return verify.check(certificate_file.content_of(self.records))
+            return _check(certificate_file.content_of(self.records))
         except FalseLine as problem:
             raise Refuted(str(problem)) from problem
         except DamagedFile as problem:
             raise InvalidCertificate(str(problem)) from problem
+
+
+@lru_cache(maxsize=2)
+def _check(content: bytes) -> Checked:
+    """`verify.check`: of the same bytes the same holds."""
+    return verify.check(content)
 
 
 def _kept(cuts: Sequence[CutClaim], multipliers: Vector) -> tuple[tuple[CutClaim, ...], Vector]:

@@ -26,6 +26,7 @@ from oracle_opt.proof.plain import divergence
 EXACT = 0.0  # the radius of numbers that are as they stand; known by identity, which saves the work for it
 ON = 1.0 + 4.0 * EPS
 WHOLE = 2**53  # up to which whole numbers are floats
+BLOCK = 256  # terms of a long sum that are added up at once
 LIBRARY = 8 * EPS  # relative error that a power, an exponential or a logarithm of a library may make
 
 
@@ -147,12 +148,13 @@ class Floats(Numbers):
         other = self.of(other)
         a, b = self.x, other.x
         size_a, size_b, n = np.abs(a), np.abs(b), a.size
-        r = EPS * (n + 8) * float(size_a.dot(size_b)) + n * SMALLEST
+        k = depth(n) + 8
+        r = EPS * k * float(size_a.dot(size_b)) + n * SMALLEST
         if other.r is not EXACT:
             r += _dot(size_a, other.r) * (1.0 + EPS * (n + 8)) + n * SMALLEST
         if self.r is not EXACT:
             r += _dot(size_b + other.r, self.r) * (1.0 + EPS * (n + 8)) + n * SMALLEST
-        return type(self)(float(a.dot(b)), r * ON)
+        return type(self)(float(a.dot(b)) if n <= 2 * BLOCK else blocked(a * b), r * ON)
 
     def mapped(self, matrix: Any) -> Self:
         """``matrix @ x``."""
@@ -165,10 +167,11 @@ class Floats(Numbers):
     def sum(self, axis: int | None = None) -> Self:
         """Sum, in any order."""
         n = self.x.size if axis is None else self.x.shape[axis]
-        r = EPS * (n + 8) * np.abs(self.x).sum(axis=axis)
+        long = axis is None and n > 2 * BLOCK
+        r = EPS * ((depth(n) if long else n) + 8) * np.abs(self.x).sum(axis=axis)
         if self.r is not EXACT:
             r = r + np.broadcast_to(self.r, self.x.shape).sum(axis=axis) * (1.0 + EPS * (n + 8))
-        x = self.x.sum(axis=axis)
+        x = blocked(self.x.ravel()) if long else self.x.sum(axis=axis)
         return type(self)(x, r * ON) if np.ndim(x) else type(self)(float(x), float(r) * ON)
 
     def maximum(self, other: Any) -> Self:
@@ -275,6 +278,17 @@ class Floats(Numbers):
     def above(self) -> Any:
         """Rounded up; infinity where nothing is known."""
         return self.x if self.r is EXACT else _outward(self.x + self.r, self.r, inf)
+
+
+def depth(n: int) -> int:
+    """How many additions a term of `blocked` goes through at most: those of its block, of all blocks, of the rest."""
+    return n if n <= 2 * BLOCK else BLOCK + n // BLOCK + 1
+
+
+def blocked(values: NDArray[np.float64]) -> float:
+    """A long sum, block by block: in whatever order each is added up, a term is rounded `depth` times at most."""
+    whole = values.size // BLOCK * BLOCK
+    return float(values[:whole].reshape(-1, BLOCK).sum(axis=1).sum() + values[whole:].sum())
 
 
 def _dot(values: Any, radii: Any) -> float:

@@ -279,16 +279,22 @@ class GramBank(KernelBank):
         """Some entries of every kernel, see `KernelBank.entries`."""
         which = checked_indices(rows, self.n_points, "rows")
         others = checked_indices(columns, self.n_points, "columns")
-        found, one = np.empty((which.size, others.size, self.n_kernels)), np.ones(1)
-        for i, row in enumerate(found):
-            self._read_rows(others, which[i : i + 1], one, row)
-        return found
+        halves, one = np.zeros((self.n_kernels, which.size, others.size)), np.ones(1)
+        for k, half in enumerate(halves):  # kernel by kernel, without a store of pairs
+            packed_loops.combine_block(self._packed, self._kernels[k : k + 1], one, which, others, half, 1)
+        return halves.transpose(1, 2, 0)
 
     def diagonal(self) -> Matrix:
         """Diagonals of the kernels, ndarray of shape (n, p)."""
+        return self._diagonal
+
+    @cached_property
+    def _diagonal(self) -> Matrix:
         # The diagonal entries of a half are at i (i + 1) / 2 + i.
         where = np.cumsum(np.arange(1, self.n_points + 1)) - 1
-        return np.ascontiguousarray(self._packed[self._kernels[:, None], where].T, dtype=float)
+        kept = np.ascontiguousarray(self._packed[self._kernels[:, None], where].T, dtype=float)
+        kept.flags.writeable = False
+        return kept
 
     @cached_property
     def sizes(self) -> tuple[Vector, Vector]:

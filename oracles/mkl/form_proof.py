@@ -25,11 +25,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from math import fsum
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt.arrays import EPS, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.kernels.base import COARSE, Indices, KernelBank, charged
 from oracle_opt.oracles.mkl.formula import Proven, proven, upper_at
@@ -38,8 +41,12 @@ from oracle_opt.oracles.svm.dual_proof import feasible
 from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.proof.exact_sums import SMALLEST
 from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.number import Numbers
 from oracle_opt.proof.rationals import Fractions, integers
 
+MOST_AT_ONCE, LEAST_AT_ONCE = 1 << 20, 1 << 16  # entries of a tile, of all kernels and of one
+TILE = 64  # points of a tile of which forms are made
+FEASIBLE_TRIES = 8  # moves of single dual variables until their sum is right
 AT_ONCE = 1 << 20  # entries of kernels in memory at a time
 EXACT_AT_ONCE = 1 << 15  # of integers, each an object
 # Forms are summed by leading digits whose error is a larger share of them if at most so many entries are read: of a
@@ -124,10 +131,16 @@ def _leading(values: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
     return rounded
 
 
-def products_between(
-    bank: KernelBank, weights: Vector, b: Vector, exact: bool
-) -> tuple[list[Fraction], list[Fraction], list[Fraction]]:
-    """``sum_k w_k K_k @ b`` at each point; by how much rounding, and the error of the entries, may make it wrong.
+class Products(NamedTuple):
+    """``sum_k w_k K_k @ b`` at each point; by how much rounding, and the error of the entries, may make it wrong."""
+
+    values: Any
+    rounding: Any
+    charge: Any
+
+
+def products_between(bank: KernelBank, weights: Vector, b: Vector, exact: bool) -> Products:
+    """Products of the kernels with b, made of the entries: floats, or fractions that are exact.
 
     Parameters
     ----------
@@ -142,10 +155,10 @@ def products_between(
     """
     n, used, support = bank.n_points, np.flatnonzero(weights), np.flatnonzero(b)
     if not used.size or not support.size:
-        return [Fraction(0)] * n, [Fraction(0)] * n, [Fraction(0)] * n
+        return Products(np.zeros(n), np.zeros(n), np.zeros(n))
     chosen = bank if used.size == bank.n_kernels else bank.subset(used)
     w, x, everywhere = weights[used], b[support], np.arange(n)
-    charge = _fractions(_charge_of_products(chosen, w, support, x))
+    charge = _charge_of_products(chosen, w, support, x)
     if exact:
         (w_whole, w_low), (x_whole, x_low) = integers(w), integers(x)
         values = [Fraction(0)] * n
@@ -156,16 +169,52 @@ def products_between(
                 totals = ((numbers @ w_whole[which]) @ x_whole).tolist()
                 for i, total in zip(range(rows.start, rows.stop), totals, strict=True):
                     values[i] += total * unit
-        return values, [Fraction(0)] * n, charge
-    v, A = np.zeros(n), np.zeros(n)
-    for which, part in _kernel_parts(chosen, support.size, AT_ONCE):
-        for rows in _row_parts(n, support.size * part.n_kernels, AT_ONCE):
-            E = _entries(part, everywhere[rows], support)
-            v[rows] += (E @ w[which]) @ x
-            A[rows] += (np.abs(E) @ w[which]) @ np.abs(x)
-    terms = used.size + support.size
-    wrong = EPS * (terms + 16) * A + 4 * terms * (1.0 + np.abs(x).sum() + w.sum()) * SMALLEST
-    return _fractions(v), _fractions(wrong * (1.0 + 2 * EPS)), charge
+        return Products(np.array(values, dtype=object), np.zeros(n), charge)
+    v, rounded = _products_in_floats(chosen, w, b, support)
+    roots = np.sqrt(np.maximum(chosen.diagonal() @ w, 0.0))
+    sizes = (1.0 + charged(chosen.rounding + chosen.entry_error)) * roots * float(np.abs(x) @ roots[support])
+    wrong = EPS * (rounded + 16) * sizes + 4 * (used.size + support.size) * (1.0 + np.abs(x).sum() + w.sum()) * SMALLEST
+    return Products(v, wrong, charge)
+
+
+def _products_in_floats(bank: KernelBank, w: Vector, b: Vector, support: Indices) -> tuple[Vector, int]:
+    """``sum_k w_k K_k @ b`` at each point, and how often a term of it is rounded at most.
+
+    Entries are read in square tiles, those between two points of the support once. A term is rounded once for each
+    kernel of its part, as often as its tile is long, and once for each tile and each part.
+    """
+    x, others = b[support], np.flatnonzero(b == 0)
+    on, off, m = np.zeros(support.size), np.zeros(others.size), support.size
+    most = max(MOST_AT_ONCE // bank.n_kernels, LEAST_AT_ONCE)
+    side = max(int(min(most, MOST_AT_ONCE) ** 0.5), 1)
+    at_once = max(MOST_AT_ONCE // side**2, 1)
+    tiles = [slice(start, min(start + side, m)) for start in range(0, m, side)]
+    parts = [slice(start, start + at_once) for start in range(0, bank.n_kernels, at_once)]
+    for which in parts:
+        part = bank if len(parts) == 1 else bank.subset(np.arange(bank.n_kernels)[which])
+        for i, rows in enumerate(tiles):
+            for columns in tiles[: i + 1]:
+                M = _weighted(_entries(part, support[rows], support[columns]), w[which])
+                on[rows] += M @ x[columns]
+                if columns is not rows:
+                    on[columns] += x[rows] @ M
+        for start in range(0, others.size, side):
+            rows = slice(start, start + side)
+            for columns in tiles:
+                off[rows] += _weighted(_entries(part, others[rows], support[columns]), w[which]) @ x[columns]
+    v = np.empty(b.size)
+    v[support], v[others] = on, off
+    return v, min(at_once, bank.n_kernels) + min(side, m) + len(tiles) * len(parts)
+
+
+def _weighted(E: NDArray[np.float64], w: Vector) -> NDArray[np.float64]:
+    """``E @ w``, whichever way the entries lie in memory."""
+    if w.size == 1:
+        return E[:, :, 0] if w[0] == 1.0 else E[:, :, 0] * w[0]
+    by_kernels = E.transpose(2, 0, 1)
+    if by_kernels.flags.c_contiguous:
+        return (w @ by_kernels.reshape(w.size, -1)).reshape(E.shape[:2])
+    return E @ w
 
 
 def proven_by(bank: KernelBank, loss: LossDual, b: Vector, exact: bool) -> Proven:
@@ -177,6 +226,86 @@ def proven_by(bank: KernelBank, loss: LossDual, b: Vector, exact: bool) -> Prove
     return proven(loss, whole, 0.0, forms, lambda: x.longest, Fractions)
 
 
+def forms_together(bank: KernelBank, B: NDArray[np.float64]) -> Floats:
+    """``b @ K_k @ b`` for each kernel and each column b of an array of shape (n, q): each entry is read once for all.
+
+    Entries are read in square tiles, those off the diagonal for both sides. A term is rounded as often as a tile is
+    long, twice, and once for each tile. The sizes of the terms add up to ``c @ abs(K_k) @ c`` at most, where c is at
+    each point the largest ``abs(b)`` of all columns: that is summed, too, as nothing is taken for granted of kernels.
+
+    Returns
+    -------
+    Floats
+        Of shape (p, q).
+    """
+    points = np.flatnonzero(B.any(axis=1))
+    X, p, (u, q) = B[points], bank.n_kernels, (points.size, B.shape[1])
+    S, A, sizes = np.zeros((p, q)), np.zeros(p), np.abs(X)
+    most = sizes.max(axis=1)[:, None]
+    if not u:
+        return Floats(S, np.zeros((p, q)))
+    side = min(TILE, u)
+    at_once = max(AT_ONCE // side**2, 1)
+    tiles = [slice(start, min(start + side, u)) for start in range(0, u, side)]
+    parts = [slice(start, min(start + at_once, p)) for start in range(0, p, at_once)]
+    for which in parts:
+        part = bank if len(parts) == 1 else bank.subset(np.arange(which.start, which.stop))
+        for i, rows in enumerate(tiles):
+            for columns in tiles[: i + 1]:
+                E = _entries(part, points[rows], points[columns])
+                factor = 1.0 if columns is rows else 2.0
+                A[which] += factor * _forms_of_tile(np.abs(E), most[rows], most[columns])[:, 0]
+                some = max(4 * AT_ONCE // (side * part.n_kernels), 8)
+                for start in range(0, q, some):
+                    own = slice(start, start + some)
+                    S[which, own] += factor * _forms_of_tile(E, X[rows, own], X[columns, own])
+    rounded, small = 2 * side + len(tiles) ** 2 + 16, 4 * u * (1.0 + sizes.sum(axis=0)) * SMALLEST
+    wrong = EPS * rounded * A[:, None] + small
+    if bank.entry_error:
+        roots = np.sqrt(np.maximum(bank.diagonal()[points], 0.0))
+        wrong += charged(bank.entry_error) * (roots.T @ sizes) ** 2
+    return Floats(S, wrong * (1.0 + EPS * (2 * u + 32)))
+
+
+def _forms_of_tile(E: NDArray[np.float64], left: Matrix, right: Matrix) -> Matrix:
+    """``left[:, j] @ E[:, :, k] @ right[:, j]``, shape (p, q), whichever way the entries lie in memory."""
+    by_kernels = E.transpose(2, 0, 1)
+    if by_kernels.flags.c_contiguous:
+        return np.asarray(np.einsum("krq,rq->kq", by_kernels @ right, left))
+    return np.asarray(np.einsum("rqk,rq->kq", np.ascontiguousarray(right.T) @ E, left))
+
+
+def made_feasible(loss: LossDual, b: Vector) -> Vector | None:
+    """Dual variables whose sum is exactly right, as floats: those of `feasible` up to rounding; None if not found.
+
+    The roomiest takes what the sum is wrong by. What that rounds is a multiple of the unit of the smallest number in
+    the sum, which takes it exactly.
+    """
+    values = np.clip(b, loss.lower, loss.upper)
+    for k in range(FEASIBLE_TRIES):
+        excess = fsum([*values.tolist(), -loss.total])
+        if not excess:
+            return values
+        sizes, room = np.abs(values), np.abs((loss.lower if excess > 0 else loss.upper) - values)
+        fit = np.flatnonzero((values != 0.0) & (room >= abs(excess)) & ((sizes >= abs(excess)) | (k == 0)))
+        if not fit.size:
+            return None
+        values[fit[sizes[fit].argmin() if k else room[fit].argmax()]] -= excess
+    return None
+
+
+def proven_together(bank: KernelBank, loss: LossDual, witnesses: Sequence[Vector]) -> list[Proven | None]:
+    """`proven_by` of several dual variables in floats; None where they do not tell."""
+    made: list[Proven | None] = [None] * len(witnesses)
+    feasible_ones = {k: x for k, b in enumerate(witnesses) if (x := made_feasible(loss, b)) is not None}
+    if feasible_ones:
+        forms = forms_together(bank, np.column_stack(list(feasible_ones.values())))
+        for j, (k, x) in enumerate(feasible_ones.items()):
+            own = Floats(np.ascontiguousarray(forms.x[:, j]), np.ascontiguousarray(forms.r[:, j]))
+            made[k] = proven(loss, x, 0.0, own, partial(loss.longest_multiple, x), Floats)
+    return made
+
+
 def hyperplane_above(
     bank: KernelBank,
     loss: LossDual,
@@ -184,10 +313,12 @@ def hyperplane_above(
     bias: float,
     m: Vector,
     exact: bool,
-    norms: Fraction | None = None,
-    factor: Fraction = Fraction(1),
+    norms: Any = None,
+    factor: Any = 1.0,
     alone: bool = True,
-) -> Fraction:
+    numbers: type[Numbers] = Fractions,
+    products: Products | None = None,
+) -> Numbers:
     """The primal objective of a hyperplane of dual variables b, a bias and weights m, not negative: from above.
 
     Where entries are known up to an error e times the roots of their diagonal entries, decision values are wrong by ``e
@@ -220,42 +351,46 @@ def hyperplane_above(
     alone : bool
         Whether these norms are those of this machine; norms that several share are bounded point by point alone.
     """
-    values, rounding, charge = products_between(bank, m, b, exact)
-    v, by_rounding, by_entries = (Fractions.of(one) for one in (values, rounding, charge))
-    x, found, dual = Fractions.of(b), [], loss.piecewise
+    found = products_between(bank, m, b, exact) if products is None else products
+    _check_finite(*found[exact:])
+    v, by_rounding, by_entries = (numbers.of(one) for one in found)
+    x, bounds, dual = numbers.of(b), [], loss.piecewise
     if dual is not None:
         loss = replace(dual, lower=dual.box[0], upper=dual.box[1])
-    known = None if norms is None else Fractions.of(norms)
-    found.append(upper_at(loss, x, bias, v, by_rounding + by_entries, Fractions, norms=known, factor=factor).x)
+    known = None if norms is None else numbers.of(norms)
+    bounds.append(upper_at(loss, x, bias, v, by_rounding + by_entries, numbers, norms=known, factor=factor))
     if bank.exactness and is_classification(loss) and (alone or norms is None):
         if known is None:
-            half = x * factor / 2
+            half = x * factor * 0.5
             known = half.dot(v) + abs(half).dot(by_rounding + by_entries)
-        for more in (Fraction(0), _of_sums(bank, m, b)) if bank.exactness > COARSE else (Fraction(0),):
-            t = max(charge) + more
-            rest = upper_at(loss, x, bias, v, by_rounding, Fractions, norms=known, forgiven=more).x
-            if 2 * t < 1 and rest >= 0:
-                found.append(rest / (1 - 2 * t))
-    above: Fraction = min(found)
-    return above
+        for more in (0.0, _of_sums(bank, m, b)) if bank.exactness > COARSE else (0.0,):
+            t = numbers.of(float(found.charge.max())) + more
+            rest = upper_at(loss, x, bias, v, by_rounding, numbers, norms=known, forgiven=more or None)
+            if (t * 2.0).above() < 1 and rest.below() >= 0:
+                bounds.append(rest / (1.0 - t * 2.0))
+    return min(bounds, key=lambda one: one.above())
 
 
-def _of_sums(bank: KernelBank, m: Vector, b: Vector) -> Fraction:
+def _of_sums(bank: KernelBank, m: Vector, b: Vector) -> float:
     """How far decision values made of the bank's sums may be from those made of its entries, at most."""
     roots = np.sqrt(np.maximum(bank.diagonal() @ m, 0.0))
-    error = bank.noise(int(np.count_nonzero(m))) + bank.entry_error
-    return Fraction(error * float(roots.max(initial=0.0)) * float(np.abs(b) @ roots))
+    error = charged(bank.noise(int(np.count_nonzero(m))) + bank.entry_error)
+    return error * float(roots.max(initial=0.0)) * float(np.abs(b) @ roots)
+
+
+def _check_finite(*arrays: Vector) -> None:
+    if not all(np.isfinite(one).all() for one in arrays):
+        raise Refuted("the numbers of the witness, or the kernels, are too large to be added up in floats")
 
 
 def _fractions(values: Vector) -> list[Fraction]:
-    if not np.isfinite(values).all():
-        raise Refuted("the numbers of the witness, or the kernels, are too large to be added up in floats")
+    _check_finite(values)
     return [Fraction(value) for value in values.tolist()]
 
 
 def _entries(bank: KernelBank, rows: Indices, columns: Indices) -> NDArray[np.float64]:
     E = bank.entries(rows, columns)
-    if not np.isfinite(E).all():
+    if not np.isfinite(E.sum()) and not np.isfinite(E).all():  # the sum is quick, and may overflow
         raise Refuted("a kernel of the bank has an entry that is not finite")
     return E
 

@@ -347,6 +347,10 @@ class KernelWeightsOracle(Oracle):
         """Count what dual variables prove, of all machines or of one, by the entries; see `Oracle.prove_cut`."""
         return self._proof.cut(claim, exact) if self.convex else None
 
+    def prove_cuts(self, claims: Sequence[CutClaim]) -> list[float | None]:
+        """The same of many cuts in floats, the entries read once for all; see `Oracle.prove_cuts`."""
+        return self._proof.cuts(claims) if self.convex else [None] * len(claims)
+
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
         """Count the primal objective of the hyperplanes of a cut at its point; see `Oracle.prove_value`."""
         return self._proof.value(claim, exact)

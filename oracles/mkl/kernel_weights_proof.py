@@ -7,13 +7,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import pairwise
+from math import isfinite
 from operator import add
+from typing import Any
 
 import numpy as np
 
 from oracle_opt.arrays import Vector
+from oracle_opt.errors import Refuted
 from oracle_opt.oracles.kernels import KernelBank
-from oracle_opt.oracles.mkl.form_proof import forms_above, hyperplane_above, proven_by
+from oracle_opt.oracles.mkl.form_proof import (
+    Products,
+    forms_above,
+    hyperplane_above,
+    products_between,
+    proven_by,
+    proven_together,
+)
 from oracle_opt.oracles.mkl.formula import Proven, excess, least
 from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
 from oracle_opt.oracles.mkl.weights import Groups, Regularized, WeightSet
@@ -27,7 +37,20 @@ from oracle_opt.oracles.mkl.witness import (
     weights_of,
 )
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim, missing
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.number import Numbers
 from oracle_opt.proof.rationals import Fractions
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """The witness of a claim: of how many summands and which, that of the regularizer, by machines, and of groups."""
+
+    n_parts: int
+    part: int | None
+    of_regularizer: bool
+    witnesses: list[tuple[int, Vector]]
+    c: Vector | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +91,60 @@ class KernelWeightsProof:
 
     def cut(self, claim: CutClaim, exact: bool = False) -> float | Fraction | None:
         """Count what dual variables prove, of all machines or of one, by the entries; see `Oracle.prove_cut`."""
+        found = self._read(claim)
+        if found is None:
+            return None
+
+        def computed() -> Any:
+            self._checked(claim, found)
+            if found.of_regularizer:
+                return self._excess(claim, found, None, Fractions)
+            each = [proven_by(self.banks[m], self.machines[m].dual, own, exact) for m, own in found.witnesses]
+            return self._excess(claim, found, self._proven(each), Fractions)
+
+        return judged(computed, exact)
+
+    def cuts(self, claims: Sequence[CutClaim]) -> list[float | None]:
+        """`cut` of many claims in floats, with entries of the kernels read once for all; None where floats do not tell.
+
+        A refusal is left to `cut`, too, which says why.
+        """
+        read: list[_Read | None] = []
+        for claim in claims:
+            try:
+                found = self._read(claim)
+                if found is not None:
+                    self._checked(claim, found)
+            except Refuted:
+                found = None
+            read.append(found)
+        proofs: dict[tuple[int, int], Proven | None] = {}
+        for m, (bank, machine) in enumerate(zip(self.banks, self.machines, strict=True)):
+            mine = {k: b for k, one in enumerate(read) if one is not None for j, b in one.witnesses if j == m}
+            try:
+                made = proven_together(bank, machine.dual, list(mine.values()))
+            except (ArithmeticError, Refuted):
+                made = [None] * len(mine)
+            proofs |= {(k, m): one for k, one in zip(mine, made, strict=True)}
+        return [
+            None if one is None else self._in_floats(claim, one, [proofs[k, m] for m, _ in one.witnesses])
+            for k, (claim, one) in enumerate(zip(claims, read, strict=True))
+        ]
+
+    def _in_floats(self, claim: CutClaim, found: _Read, parts: list[Proven | None]) -> float | None:
+        """By how much a claim exceeds what floats prove of its machines; None if they do not tell."""
+        known = [one for one in parts if one is not None]
+        if len(known) < len(parts):
+            return None
+        try:
+            with np.errstate(all="ignore"):
+                value = self._excess(claim, found, None if found.of_regularizer else self._proven(known), Floats)
+        except (ArithmeticError, Refuted):
+            return None
+        return value if value is not None and isfinite(value) else None
+
+    def _read(self, claim: CutClaim) -> _Read | None:
+        """The witness of a claim, machine by machine; None if it is not there."""
         weights, ends = self.weights, self.ends
         n_parts = 1 if self.single or weights.several else len(self.machines) + isinstance(weights, Regularized)
         part = claim.summand if claim.kind is ClaimKind.SUMMAND and not (self.single or weights.several) else None
@@ -80,23 +157,29 @@ class KernelWeightsProof:
         c = vector_of(claim.witness, "group_weights", self.n_groups) if of_groups else None
         if b is None or (of_groups and c is None):
             return None
+        places = pairwise(ends) if part is None else [(0, size)]
+        own = [(m, b[start:stop]) for m, (start, stop) in zip(chosen, places, strict=bool(chosen))]
+        return _Read(n_parts, part, part == len(self.machines), own, c)
 
-        def computed() -> Fraction | None:
-            constant, slope = claimed(claim, weights.domain.dimension, n_parts)
-            if part is not None and part == len(self.machines):  # r(w) >= slope @ w - r*(slope) for any slope
-                cost = weights.overshoot(Fractions.of(slope))
-                return None if cost is None else max((cost + constant).x, Fraction(0))
-            proof = self._proven(chosen, b, ends if part is None else [0, size], exact)
-            if bounded:
-                bound = least(proof, weights)
-                return None if bound is None else max(Fraction(constant) - bound, Fraction(0))
-            if part is not None:
-                half = Fractions.of(proof.forms) * 0.5
-                return Fraction(max((weights.support(half + slope) - proof.constant + constant).x, Fraction(0)))
-            over = excess(constant, slope, proof, weights, c)
-            return None if over is None else Fraction(max(over.x, Fraction(0)))
+    def _checked(self, claim: CutClaim, found: _Read) -> tuple[float, Vector]:
+        return claimed(claim, self.weights.domain.dimension, found.n_parts)
 
-        return judged(computed, exact)
+    def _excess(self, claim: CutClaim, found: _Read, proof: Proven | None, numbers: type[Numbers]) -> Any:
+        """By how much a claim exceeds what is proven."""
+        weights, (constant, slope) = self.weights, self._checked(claim, found)
+        least_of: Any = Fraction(0) if numbers.exact else 0.0
+        if found.of_regularizer:  # r(w) >= slope @ w - r*(slope) for any slope
+            cost = weights.overshoot(numbers.of(slope))
+            return None if cost is None else max((cost + constant).above(), least_of)
+        assert proof is not None
+        if claim.kind is ClaimKind.BOUND:
+            bound = least(proof, weights)
+            return None if bound is None else max((numbers.of(constant) - bound).above(), least_of)
+        if found.part is not None:
+            half = numbers.of(proof.forms) * 0.5
+            return max((weights.support(half + slope) - proof.constant + constant).above(), least_of)
+        over = excess(constant, slope, proof, weights, found.c)
+        return None if over is None else max(over.above(), least_of)
 
     def value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
         """Count the primal objective of the hyperplanes of a cut at its point; see `Oracle.prove_value`."""
@@ -114,37 +197,51 @@ class KernelWeightsProof:
             weights.check_positive(c)
         d = weights.lifted(w, c)
         each = list(zip(self.banks, self.machines, pairwise(ends), bias.tolist(), strict=True))
-        factor = stretched(w) if isinstance(weights, Groups) and not weights.several else Fraction(1)
+        used: list[Products | None] = [None] * len(each)
 
-        def upper(exact: bool) -> Fraction:
-            fixed = weights.regularized(w, Fractions)
-            total = Fraction(0) if fixed is None else fixed.x
-            norms = self._norms(w, d, b, exact) if weights.several else None
-            for bank, of, (start, stop), constant in each:
+        def bound(numbers: type[Numbers], exact: bool) -> Numbers:
+            one_group = isinstance(weights, Groups) and not weights.several
+            factor = stretched(w, numbers) if one_group else numbers.of(1.0)
+            fixed = weights.regularized(w, numbers)
+            total = numbers.of(0.0) if fixed is None else fixed
+            norms = self._norms(w, d, b, exact, numbers) if weights.several else None
+            for m, (bank, of, (start, stop), constant) in enumerate(each):
                 own, alone = b[start:stop], len(each) == 1
-                total += hyperplane_above(bank, of.dual, own, constant, d, exact, norms, factor, alone)
-                norms = norms and Fraction(0)  # which the first machine has counted
+                products = None if exact else used[m]
+                if products is None:
+                    products = products_between(bank, d, own, exact)
+                    used[m] = used[m] if exact else products
+                total = total + hyperplane_above(
+                    bank, of.dual, own, constant, d, exact, norms, factor, alone, numbers, products
+                )
+                norms = None if norms is None else numbers.of(0.0)  # which the first machine has counted
             return total
 
-        n_entries = sum(n_entries_of(bank, b[start:stop], d) for bank, _, (start, stop), _ in each)
-        return judged(lambda: least_value(upper, claim.upper, n_entries, exact), exact)
+        def quick() -> Floats:
+            found = bound(Floats, False)
+            assert isinstance(found, Floats)
+            return found
 
-    def _proven(self, chosen: Sequence[int], b: Vector, ends: Sequence[int], exact: bool) -> Proven:
+        def slow(exact: bool) -> Fraction:
+            return Fraction(bound(Fractions, exact).x)
+
+        n_entries = sum(n_entries_of(bank, b[start:stop], d) for bank, _, (start, stop), _ in each)
+        return judged(lambda: least_value(quick, slow, claim.upper, n_entries, exact), exact)
+
+    def _proven(self, proofs: Sequence[Proven]) -> Proven:
         """What dual variables of some machines prove, their forms in the order of the weights."""
-        each = zip(chosen, pairwise(ends), strict=True)
-        proofs = [proven_by(self.banks[m], self.machines[m].dual, b[start:stop], exact) for m, (start, stop) in each]
         proof = reduce(add, proofs)
         return proof.with_forms(proof.forms[self.weights.order])
 
-    def _norms(self, w: Vector, d: Vector, b: Vector, exact: bool) -> Fraction:
+    def _norms(self, w: Vector, d: Vector, b: Vector, exact: bool, numbers: type[Numbers]) -> Numbers:
         """``1/2 max_j sum of d_k**2 S_k(b) / w_k over k in group j``, for weights d that are 0 where w is."""
-        weights, S = self.weights, Fractions.of(np.zeros(d.size))
+        weights, S = self.weights, numbers.of(np.zeros(d.size))
         assert isinstance(weights, Groups)
         for bank, (start, stop) in zip(self.banks, pairwise(self.ends), strict=True):
             own = b[start:stop]
             points = np.flatnonzero(own)
-            S = S + Fractions.of(forms_above(bank, points, Fractions.of(own[points]).x.tolist(), exact))
-        m = Fractions.of(d[weights.order])
+            S = S + numbers.of(forms_above(bank, points, Fractions.of(own[points]).x.tolist(), exact))
+        m = numbers.of(d[weights.order])
         each = m * m * S[weights.order] / np.where(w > 0, w, 1.0) * (w > 0).astype(float)
-        stretches = [stretched(own) for own in np.split(w, weights.starts[1:])]
-        return Fraction((each.group_sums(weights.starts) * Fractions.of(stretches)).max().x / 2)
+        stretches = numbers.joined([stretched(own, numbers) for own in np.split(w, weights.starts[1:])])
+        return (each.group_sums(weights.starts) * stretches).max() * 0.5

@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import inf, isfinite, nextafter
+from math import fsum, inf, isfinite, nextafter
 from typing import Any
 
 import numpy as np
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.proof.claim import ClaimKind, CutClaim
+from oracle_opt.proof.exact_sums import SMALLEST
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.number import Numbers
 
 MOST_EXACT = 1 << 23  # entries, a few seconds
 NEGLIGIBLE = 1e-11
@@ -79,30 +82,45 @@ def weights_of(point: Any, dimension: int) -> Vector:
     return kept
 
 
-def stretched(weights: Vector, radius: float = 1.0) -> Fraction:
+def stretched(weights: Vector, numbers: type[Numbers], radius: float = 1.0) -> Numbers:
     """The sum of some weights over what it should be, and at least 1."""
-    total = sum((Fraction(value) for value in weights.tolist()), Fraction(0))
-    return max(total / Fraction(radius), Fraction(1))
+    if numbers.exact:
+        return (numbers.of(weights).sum() / radius).maximum(1.0)
+    total = Floats(fsum(weights.tolist()))
+    return (Floats(total.x, EPS * total.x + SMALLEST) / radius).maximum(1.0)
 
 
-def least_value(compute: Callable[[bool], Fraction], upper: float, n_entries: int, exact: bool) -> Fraction:
-    """What is computed, and in fractions where floats lose by their rounding: kernels of very different size do that.
+def least_value(
+    quick: Callable[[], Floats], slow: Callable[[bool], Fraction], upper: float, n_entries: int, exact: bool
+) -> Fraction:
+    """What is computed: in floats and, where that could be far less, in fractions.
 
     Parameters
     ----------
-    compute : callable
-        From whether to count in fractions to an upper bound.
+    quick : callable
+        Returns an upper bound in floats, with what its rounding may have added to it.
+    slow : callable
+        From whether sums of entries are to be exact to an upper bound in fractions.
     upper : float
         What is claimed; a bound that is hardly above it is good enough.
     n_entries : int
-        Entries of kernels that are read; of more than `MOST_EXACT` fractions would take too long, unless asked for.
+        Entries of kernels that are read; of more than `MOST_EXACT` exact sums would take too long, unless asked for.
     exact : bool
         Whether they are asked for.
     """
-    value = compute(exact)
-    if exact or n_entries > MOST_EXACT or not isfinite(upper) or float(value) - upper <= NEGLIGIBLE * abs(upper):
-        return value
-    return min(value, compute(True))
+    if exact:
+        return slow(True)
+    found = quick()
+    value, enough = float(found.above()), NEGLIGIBLE * abs(upper)
+    if isfinite(value) and isfinite(upper):
+        if value - upper <= enough:
+            return Fraction(value)
+        if 2.0 * float(found.r) <= enough and n_entries > MOST_EXACT:  # fractions of the same sums would be as large
+            return Fraction(value)
+    rounded = slow(False)
+    if n_entries > MOST_EXACT or not isfinite(upper) or float(rounded) - upper <= enough:
+        return rounded
+    return min(rounded, slow(True))
 
 
 def n_entries_of(bank: KernelBank, b: Vector, weights: Vector) -> int:
