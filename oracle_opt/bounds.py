@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from functools import cached_property
 from math import frexp, inf, isfinite
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +17,10 @@ from oracle_opt.generator import Minorant
 from oracle_opt.proof.claim import below, claim_of_bound, claim_of_cut
 from oracle_opt.proof.parts import Averaged, Parts, alone, steepness_of
 
+if TYPE_CHECKING:
+    from oracle_opt.oracle import Oracle
+
+MERGED = 50  # averaged cuts from one claim made of all of them to the next
 FEW, MANY = 8.0, 2.0**14  # units of roundoff of the terms of a value that it may be wrong by without saying so
 LANDED = 2.0**-23  # of the way from another point, in the unit of f: so near to a minimizer is at one
 ROUGH = 1e-9  # share of the decrease: a stated error above that is no reason to take an optimum for 0
@@ -383,6 +388,27 @@ class BoundTracker:
         of_minimum = EPS * (0.5 * len(slope) + 3) * average.size  # at least `minimum_rounding`, without its sums
         if self._prove(BoundSource.AVERAGE, average.constant, average.slope, average.error + of_minimum):
             self._basis = self._averaged.parts(), average.error
+
+    def merge(self, oracle: Oracle) -> None:
+        """Now and then, prove what one claim does that the oracle makes of the later half of the averaged cuts.
+
+        Any weights of cuts will do, and those of points near a minimizer prove more than those of the first steps.
+
+        Parameters
+        ----------
+        oracle : Oracle
+            That of the run.
+        """
+        if self._averaged.count % MERGED:
+            return
+        (terms,) = self._averaged.parts()
+        averaged = terms.weighted()
+        weights, claims = zip(*averaged[len(averaged) // 2 :], strict=True)
+        claim = oracle.merged(claims, np.array(weights))
+        if claim is not None:
+            error = self._domain.minimum_rounding(claim.slope)
+            if self._prove(BoundSource.AVERAGE, claim.constant, claim.slope, error):
+                self._basis = alone(claim), 0.0
 
     def _prove(self, source: BoundSource, constant: float, slope: Vector, error: float, tolerance: float = 0.0) -> bool:
         """Minimize an affine function that may lie above f by an error; whether this raised the best bound."""

@@ -143,14 +143,41 @@ class Oracle(ABC):
         return None
 
     def prove_cuts(self, claims: Sequence[CutClaim]) -> Sequence[float | None]:
-        """Say the same of many cuts at once, in floats and quickly.
+        """Say of many cuts at once what `prove_cut` says of each, in floats and quickly.
+
+        `Certificate.verify` asks it first, and `prove_cut` where that could change what holds.
+
+        Parameters
+        ----------
+        claims : sequence of CutClaim
+            The cuts, with their witnesses.
 
         Returns
         -------
         sequence of float or None
-            As of `prove_cut`, one a claim: never less than the truth. None, the default, where that has to be asked.
+            One a claim, never less than the truth; None, the default, where floats do not tell or the witness is none.
         """
         return [None] * len(claims)
+
+    def merged(self, claims: Sequence[CutClaim], weights: Vector) -> CutClaim | None:
+        """Make one claim that proves at least what the average of some does.
+
+        Asked now and then for the cuts that a method averages. Where what a witness proves is concave in the witness,
+        as of the dual variables of kernel machines, the mean of the witnesses proves more than the mean of the cuts.
+
+        Parameters
+        ----------
+        claims : sequence of CutClaim
+            Of cuts that this oracle answered.
+        weights : ndarray of shape (number of claims,)
+            Positive weights of the average.
+
+        Returns
+        -------
+        CutClaim or None
+            It holds as it stands, with its witness. None, the default, where the average is as good.
+        """
+        return None
 
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
         """Compute a proven upper bound of f at a point, from the data of the problem.

@@ -330,6 +330,8 @@ class Run:
             return
         before = bounds.proofs[BoundSource.MODEL]
         bounds.update(cut, minorant, weight, repeated)
+        if weight > 0 and isinstance(cut, ObjectiveCut) and self.oracle.convex:
+            bounds.merge(self.oracle)
         if bounds.proofs[BoundSource.MODEL] > before:
             self._minorant = minorant
 

@@ -203,12 +203,12 @@ class Averaged:
 
     def __init__(self) -> None:
         self._terms: list[Weighted] = []
-        self._size = 0
+        self._size = self.count = 0
 
     def add(self, weight: float, claim: CutClaim, average: Callable[[], tuple[float, Vector]]) -> None:
         """Take up a cut; `average` tells constant, rounded down, and slope of all so far, if they are too many."""
         self._terms.append((weight, claim))
-        self._size += numbers_of(claim)
+        self._size, self.count = self._size + numbers_of(claim), self.count + 1
         if self._size > MOST:
             constant, slope = average()
             note = "an average of cuts that were too many to be kept"

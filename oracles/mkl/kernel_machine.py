@@ -179,12 +179,17 @@ def part_of(
     of: KernelMachine, bank: KernelBank, svm: SVMSolution, S: Vector, error: tuple[float, float], told: dict[str, Any]
 ) -> Part:
     """What a solution proves whose forms are wrong by an error as of `KernelBank.form_error`."""
-    b, forms = svm.signed_dual, forms_near(bank, svm.signed_dual, svm.imbalance, S, error)
-    loss = of.dual.piecewise
+    return Part(svm, S, error, proof_of(of, bank, svm.signed_dual, svm.imbalance, S, error), told)
+
+
+def proof_of(
+    of: KernelMachine, bank: KernelBank, b: Vector, moved: float, S: Vector, error: tuple[float, float]
+) -> Proven:
+    """What dual variables prove that differ from feasible ones by entries which add up to `moved` at most."""
+    forms, loss = forms_near(bank, b, moved, S, error), of.dual.piecewise
     if loss is not None:
-        return Part(svm, S, error, proven_in_floats(loss, b, svm.imbalance, forms), told)
-    longest = partial(of.dual.longest_multiple, b)
-    return Part(svm, S, error, proven(of.dual, b, svm.imbalance, forms, longest, Floats), told)
+        return proven_in_floats(loss, b, moved, forms)
+    return proven(of.dual, b, moved, forms, partial(of.dual.longest_multiple, b), Floats)
 
 
 def factor_of(of: KernelMachine, solver: SVMMachine, d: Vector, b: Vector) -> Matrix | None:

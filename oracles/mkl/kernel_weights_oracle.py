@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,14 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.dense_machine import CombinedKernel, DenseMachine
+from oracle_opt.oracles.mkl.form_proof import made_feasible
 from oracle_opt.oracles.mkl.formula import Proven, least, value_at
 from oracle_opt.oracles.mkl.group_rounds import GroupRounds, Round, round_of, sharper, started
-from oracle_opt.oracles.mkl.kernel_machine import KernelMachine, Part, factor_of, solved
+from oracle_opt.oracles.mkl.kernel_machine import KernelMachine, Part, factor_of, proof_of, solved
 from oracle_opt.oracles.mkl.kernel_weights_proof import KernelWeightsProof
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.mkl.weights import Groups, Regularized, WeightSet, checked_query_point, lowered
-from oracle_opt.proof.claim import CutClaim, ValueClaim
+from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.floats import Floats
 from oracle_opt.words import shown
 
@@ -350,6 +352,27 @@ class KernelWeightsOracle(Oracle):
     def prove_cuts(self, claims: Sequence[CutClaim]) -> list[float | None]:
         """The same of many cuts in floats, the entries read once for all; see `Oracle.prove_cuts`."""
         return self._proof.cuts(claims) if self.convex else [None] * len(claims)
+
+    def merged(self, claims: Sequence[CutClaim], weights: Vector) -> CutClaim | None:
+        """The bound that the mean of the dual variables proves, for weights of simplices; see `Oracle.merged`.
+
+        ``L(b) - 1/2 w @ S(b)`` is concave in b, at all w.
+        """
+        witnesses = [claim.witness.get("signed_dual") for claim in claims]
+        if not isinstance(self.weights_set, Groups) or self._rounds is not None or any(b is None for b in witnesses):
+            return None
+        b = np.average(np.array(witnesses, dtype=float), axis=0, weights=weights)
+        proofs = []
+        for of, bank, own in zip(self._of, self._banks, np.split(b, self._proof.ends[1:-1]), strict=True):
+            mean = made_feasible(of.dual, own)
+            if mean is None:
+                return None
+            proofs.append(proof_of(of, bank, mean, 0.0, bank.quadratic_forms(mean), bank.form_error(mean, mean)))
+            own[:] = mean
+        bound = self._least(reduce(add, proofs))
+        if bound is None:
+            return None
+        return CutClaim(ClaimKind.BOUND, bound, np.zeros(self.domain.dimension), witness={"signed_dual": b})
 
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
         """Count the primal objective of the hyperplanes of a cut at its point; see `Oracle.prove_value`."""
