@@ -44,14 +44,17 @@ figures: $(VENV)/.installed-dev
 
 $(VENV)/.ready: tools/make_venv.sh
 	sh tools/make_venv.sh $(PYTHON) $(VENV)
-	$(PIP) --no-compile "meson-python>=0.18" "meson>=1.3" ninja "Cython>=3.1" "numpy>=2.0" "scipy>=1.14"
+	$(PIP) "meson-python>=0.18" "meson>=1.3" ninja "Cython>=3.1"
+	$(PIP) --no-compile "numpy>=2.0" "scipy>=1.14"
 	touch $@
 
-# For one run of the demo modules of Python are compiled when they are first imported: most never are. The loops are
-# compiled once, for the processor at hand, in a folder of their own: the other install keeps all builds.
+# For one run of the demo modules of Python are compiled when they are first imported: most never are. But an editable
+# install keeps no bytecode of its own. The loops are compiled once, for the processor at hand, in a folder of their own:
+# the other install keeps all builds.
 $(VENV)/.installed: $(VENV)/.ready $(BUILD_FILES)
 	$(PIP) --no-compile --no-build-isolation --editable ".[cli,learn]" \
 		--config-settings=setup-args=-Dbuilds=here --config-settings=build-dir=$(VENV)/build
+	$(BIN)/python -m compileall -q oracle_opt oracles generators
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.ready $(BUILD_FILES)
