@@ -158,7 +158,10 @@ HEAVY = ("scipy", "highspy", "cvxpy", "sklearn", "matplotlib", "pandas", "pyarro
     ("modules", "left_out"),
     [
         ("oracle_opt", HEAVY),
-        ("oracle_opt, oracle_opt.oracles, oracle_opt.generators", (*HEAVY[2:], "scipy.optimize", "scipy.sparse.csgraph")),
+        (
+            "oracle_opt, oracle_opt.oracles, oracle_opt.generators",
+            (*HEAVY[2:], "scipy.optimize", "scipy.sparse.csgraph"),
+        ),
     ],
 )
 def test_import_leaves_heavy_libraries_alone(modules: str, left_out: tuple[str, ...]) -> None:
