@@ -15,12 +15,12 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 PIP := $(BIN)/python -m pip install --quiet
 # What an installed environment depends on; the sources themselves are rebuilt on import (editable install).
-BUILD_FILES := pyproject.toml meson.build $(wildcard */meson.build */*/meson.build)
+BUILD_FILES := pyproject.toml meson.options meson.build $(wildcard */meson.build */*/meson.build)
 
 .PHONY: demo test campaigns bench figures site sanitize wheel oldest clean
 
 demo: $(VENV)/.installed
-	$(BIN)/oracle-opt compare wdbc --splits 2 --jobs 2 --out demo-report
+	$(BIN)/oracle-opt compare wdbc --splits 2 --jobs 2 --max-calls 100 --out demo-report
 
 test: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
@@ -44,12 +44,17 @@ figures: $(VENV)/.installed-dev
 
 $(VENV)/.ready: tools/make_venv.sh
 	sh tools/make_venv.sh $(PYTHON) $(VENV)
-	$(PIP) "meson-python>=0.18" "meson>=1.3" ninja "Cython>=3.1" "numpy>=2.0" "scipy>=1.14"
+	$(PIP) "meson-python>=0.18" "meson>=1.3" ninja "Cython>=3.1"
+	$(PIP) --no-compile "numpy>=2.0" "scipy>=1.14"
 	touch $@
 
-# For one run of the demo modules of Python are compiled when they are first imported: most never are.
+# For one run of the demo modules of Python are compiled when they are first imported: most never are. But an editable
+# install keeps no bytecode of its own. The loops are compiled once, for the processor at hand, in a folder of their own:
+# the other install keeps all builds.
 $(VENV)/.installed: $(VENV)/.ready $(BUILD_FILES)
-	$(PIP) --no-compile --no-build-isolation --editable ".[cli,learn]"
+	$(PIP) --no-compile --no-build-isolation --editable ".[cli,learn]" \
+		--config-settings=setup-args=-Dbuilds=here --config-settings=build-dir=$(VENV)/build
+	$(BIN)/python -m compileall -q oracle_opt oracles generators
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.ready $(BUILD_FILES)

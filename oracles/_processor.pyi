@@ -1,2 +1,3 @@
 AVX2: bool
 AVX512: bool
+HERE: bool

@@ -2,7 +2,8 @@
 """Which build of the compiled loops is imported.
 
 The builds differ in rounding only: fused multiply-adds, and the order of sums. The environment variable
-ORACLE_OPT_BASELINE, set to anything before the import, asks for the plain one.
+ORACLE_OPT_BASELINE, set to anything before the import, asks for the plain one. Loops that were compiled for the
+processor at hand (`HERE`) have the plain names and no other build.
 """
 
 import os
@@ -22,9 +23,14 @@ cdef extern from *:
     static int runs_avx2(void) { return 0; }
     static int runs_avx512(void) { return 0; }
     #endif
+    #ifndef BUILT_HERE
+    #define BUILT_HERE 0
+    #endif
     """
+    int BUILT_HERE
     int runs_avx2()
     int runs_avx512()
 
+HERE = bool(BUILT_HERE)
 AVX2 = bool(runs_avx2()) and not os.environ.get("ORACLE_OPT_BASELINE")
 AVX512 = AVX2 and bool(runs_avx512())

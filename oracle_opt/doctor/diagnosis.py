@@ -173,12 +173,13 @@ def _pointer_bytes() -> int:
 
 def processor() -> Iterator[Finding]:
     """Its name, the instructions that the compiled loops use, cores, and threads of linear algebra."""
-    from oracle_opt.oracles._processor import AVX2, AVX512
+    from oracle_opt.oracles._processor import AVX2, AVX512, HERE
     from oracle_opt.study.machine import processor_name
 
     yield Finding("processor", processor_name())
-    used = "AVX-512" if AVX512 else "AVX2" if AVX2 else "those of every processor of its kind"
-    asked = ", as ORACLE_OPT_BASELINE is set" if os.environ.get("ORACLE_OPT_BASELINE") else ""
+    plain = "those of this processor" if HERE else "those of every processor of its kind"
+    used = "AVX-512" if AVX512 else "AVX2" if AVX2 else plain
+    asked = ", as ORACLE_OPT_BASELINE is set" if os.environ.get("ORACLE_OPT_BASELINE") and not HERE else ""
     yield Finding("instructions used", used + asked)
     try:
         mine = len(os.sched_getaffinity(0))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import linprog
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.oracles.benders.standard_form import Interior, StandardForm
@@ -94,6 +93,8 @@ class Inside:
         one = np.flatnonzero(side)
         if ((side * cost)[one] > 0).all() and not cost[free].any():
             return
+        from scipy.optimize import linprog  # only here: the import takes time
+
         scale = np.abs(cost[one]) + abs(W).max(axis=0).toarray().ravel()[one]
         scale = np.where(scale > 0, scale, 1.0)
         # max t + mean t_j, t <= t_j <= 1: side_j (cost_j - W_j pi) >= scale_j t_j, and W_j pi == cost_j where free
@@ -173,6 +174,8 @@ class Interiors:
 
 def farkas(W: sparse.csr_array, y_lower: Vector, y_upper: Vector, lower: Vector, upper: Vector) -> Vector:
     """Multipliers of the least total violation of ``lower <= W @ y <= upper``: a ray where HiGHS has none to give."""
+    from scipy.optimize import linprog  # only here: the import takes time
+
     m, k = W.shape
     rows = sparse.csr_array(sparse.hstack([W, sparse.eye_array(m), -sparse.eye_array(m)]))
     above, below = np.isfinite(upper), np.isfinite(lower)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import dijkstra
 
 from oracle_opt.arrays import Vector
 
@@ -113,6 +112,8 @@ class Network:
         self, lengths: Vector, origins: NDArray[np.intp]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.intp]]:
         """Distances and predecessors from each origin, and for each pair of nodes the shortest of its arcs."""
+        from scipy.sparse.csgraph import dijkstra  # only here: the import takes time
+
         sorted_lengths = lengths[self._order]
         least = np.minimum.reduceat(sorted_lengths, self._first)
         several = np.repeat(np.arange(len(self._first)), np.diff(np.r_[self._first, len(self._order)]))
