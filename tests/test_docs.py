@@ -96,12 +96,16 @@ def test_the_installed_modules_are_found():
     assert {f"oracle_opt.{name}" for name in ("driver", "generators.level_set", "oracles.mkl")} <= set(MODULES)
 
 
+@pytest.fixture(scope="module")
+def quotes():
+    return runpy.run_path(str(ROOT / "docs" / "update_quotes.py"))
+
+
 @needs_sources
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_quotations_are_the_source(page):
-    tool = runpy.run_path(str(ROOT / "docs" / "update_quotes.py"))
+def test_quotations_are_the_source(page, quotes):
     text = page.read_text()
-    assert tool["with_quotes"](text) == text, "run: python docs/update_quotes.py"
+    assert quotes["with_quotes"](text) == text, "run: python docs/update_quotes.py"
 
 
 def api_sections():
