@@ -8,7 +8,7 @@ from checkout import ROOT, needs_sources
 pytestmark = needs_sources
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def tool():
     return runpy.run_path(str(ROOT / "tools" / "affected.py"))
 
