@@ -14,7 +14,8 @@ README = [source for _, source in examples(ROOT / "README.md")]
     [
         pytest.param(page, id=name)
         for page, name in zip(PAGES, IDS, strict=True)
-        if any(source not in README for _, source in examples(page))  # those of README are run one by one
+        # those of README are run one by one, and those of ten minutes by test_ten_minutes.py
+        if name != "docs/ten_minutes.md" and any(source not in README for _, source in examples(page))
     ],
 )
 def test_examples_run(page, tmp_path, monkeypatch):
