@@ -1,5 +1,6 @@
 # make demo   the main job on real data, in a virtual environment of its own
 # make test   lint, types and all tests, campaigns by a sample
+# make affected  the tests that the changes since the last commit on main can reach, by the import graph
 # make campaigns  all cases of the campaigns: many random problems in search of a false statement
 # make bench  all benchmarks, hours; rewrites docs/performance.md (BENCH="--only footprint" or --quick for less)
 # make figures  the measured tables of the documentation, the stalest first
@@ -17,7 +18,7 @@ PIP := $(BIN)/python -m pip install --quiet
 # What an installed environment depends on; the sources themselves are rebuilt on import (editable install).
 BUILD_FILES := pyproject.toml meson.options meson.build $(wildcard */meson.build */*/meson.build)
 
-.PHONY: demo test campaigns bench figures site sanitize wheel oldest clean
+.PHONY: demo test affected campaigns bench figures site sanitize wheel oldest clean
 
 demo: $(VENV)/.installed
 	$(BIN)/oracle-opt compare wdbc --splits 2 --jobs 2 --max-calls 100 --out demo-report
@@ -31,6 +32,10 @@ test: $(VENV)/.installed-dev
 	# an editable install builds what changed when it is imported: once, before two processes do
 	$(BIN)/python -P -c "import oracle_opt.oracles"
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
+
+affected: $(VENV)/.installed-dev
+	$(BIN)/python -P -c "import oracle_opt.oracles"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile $$($(BIN)/python tools/affected.py)
 
 campaigns: $(VENV)/.installed-dev
 	$(BIN)/python -P -c "import oracle_opt.oracles"

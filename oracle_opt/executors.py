@@ -26,14 +26,24 @@ from oracle_opt.optional import require
 T = TypeVar("T")
 A = TypeVar("A")
 
-AN_EXECUTOR = "an Executor such as ProcessPoolExecutor(), or client.get_executor(pure=False) of a Dask client"
+SPAWNED = 'ProcessPoolExecutor(mp_context=get_context("spawn"))'
+AN_EXECUTOR = f"an Executor such as {SPAWNED}, or client.get_executor(pure=False) of a Dask client"
 WHY = ("parallel", "tasks of an executor")
 SMALL = 1 << 16  # bytes up to which every task is sent what all of them share
 
 
 def checked_executor(executor: Executor | None) -> Executor | None:
-    """Return an executor or None, or raise `InvalidArgument`."""
-    return None if executor is None else instance("executor", executor, Executor, AN_EXECUTOR)
+    """Return an executor or None, or raise `InvalidArgument`; one that forks is refused."""
+    if executor is None:
+        return None
+    context = getattr(instance("executor", executor, Executor, AN_EXECUTOR), "_mp_context", None)
+    if context is not None and context.get_start_method() == "fork":
+        raise InvalidArgument(
+            f"`executor` must not fork this process, and got {type(executor).__name__} with the start method 'fork': "
+            "where a thread holds a lock the copy waits for ever. "
+            f"Pass {SPAWNED}, with `get_context` from multiprocessing, or an executor of loky"
+        )
+    return executor
 
 
 def successive(count: int, parts: int) -> list[tuple[int, int]]:

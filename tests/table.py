@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from table_nonsmooth import Problem
 
 from oracle_opt import (
     Answer,
@@ -65,6 +66,15 @@ class Entry:
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def variant(self) -> bool:
+        """Whether it is a class with other parameters: its name says which, after that of the class."""
+        return " " in self.name
+
+    def serves(self, problem: Problem) -> bool:
+        """Whether it must run on a problem."""
+        return self.refusal(problem.make()) is None
 
     def refusal(self, oracle: Oracle) -> str | None:
         """Words that the driver must refuse an oracle with; `None` where it must run."""

@@ -4,6 +4,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -204,7 +205,7 @@ def test_what_is_no_witness_is_refused(exact):
 def test_tasks_of_an_executor_bring_back_what_proves_their_sums():
     for vary in (VARY[1], VARY[2]):
         problem = distinct(0, vary)
-        with ProcessPoolExecutor(1) as processes, ThreadPoolExecutor(2) as threads:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes, ThreadPoolExecutor(2) as threads:
             for executor in (processes, threads) if vary == VARY[1] else (threads,):
                 oracle = BendersOracle(problem, n_summands=7, executor=executor, parts=3)
                 for cut in asked(oracle, 0, 2):

@@ -1,14 +1,12 @@
-"""The documentation is true: examples run, quotations are the source, the API page is complete, links hold."""
+"""The documentation is true: docstrings run, quotations are the source, the API page is complete, links hold."""
 
 import doctest
 import importlib
 import pkgutil
 import re
 import runpy
-import tomllib
 from pathlib import Path
 
-import matplotlib as mpl
 import pytest
 from checkout import needs_sources
 
@@ -34,49 +32,6 @@ def examples(page):
     ]
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, id=name)
-        for page, name in zip(PAGES, IDS, strict=True)
-        if name != "README.md" and examples(page)
-    ],
-)
-def test_examples_run(page, tmp_path, monkeypatch):
-    """The blocks of a page run one after the other in one namespace, with warnings as errors."""
-    monkeypatch.chdir(tmp_path)
-    mpl.use("Agg")
-    namespace = {"__name__": "example"}
-    for line, source in examples(page):
-        # empty lines before the block make line numbers of a traceback those of the page
-        exec(compile("\n" * (line - 1) + source, str(page), "exec"), namespace)
-
-
-README = [source for _, source in examples(ROOT / "README.md")]
-
-
-@pytest.mark.parametrize("listing", range(len(README)))
-def test_each_listing_of_readme_runs_alone(listing, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    mpl.use("Agg")
-    exec(README[listing], {"__name__": "example"})
-
-
-def test_readme_begins_with_a_short_listing_and_its_picture(tmp_path, monkeypatch):
-    assert len([line for line in README[0].splitlines() if line.strip()]) <= 15
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert text.index(README[0]) < text.index("docs/images/readme.png") < text.index(README[1])
-    assert "onvergence curves" in text[: text.index(README[1])]
-
-
-def test_the_page_of_the_package_index_stands_alone():
-    """It is shown where neither this folder nor its images are: no relative link, and the listing of README."""
-    package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    text = (ROOT / package["readme"]).read_text(encoding="utf-8")
-    assert all(link.startswith("https://") for link in LINK.findall(text))
-    assert README[0] in text
-
-
 MODULES = [
     name
     for _, name, _ in pkgutil.walk_packages(oracle_opt.__path__, "oracle_opt.")
@@ -96,12 +51,16 @@ def test_the_installed_modules_are_found():
     assert {f"oracle_opt.{name}" for name in ("driver", "generators.level_set", "oracles.mkl")} <= set(MODULES)
 
 
+@pytest.fixture(scope="module")
+def quotes():
+    return runpy.run_path(str(ROOT / "docs" / "update_quotes.py"))
+
+
 @needs_sources
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_quotations_are_the_source(page):
-    tool = runpy.run_path(str(ROOT / "docs" / "update_quotes.py"))
+def test_quotations_are_the_source(page, quotes):
     text = page.read_text()
-    assert tool["with_quotes"](text) == text, "run: python docs/update_quotes.py"
+    assert quotes["with_quotes"](text) == text, "run: python docs/update_quotes.py"
 
 
 def api_sections():

@@ -31,9 +31,10 @@ def newsvendor(rng):
     return BendersOracle(problem, n_summands=int(rng.integers(2, count + 1)))
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("part", range(10))
 def test_honest_sums_of_one_variable_are_taken_and_others_refused(part):
-    """A thousand programs: all cuts along a line, and the same with one number changed by more than rounding."""
+    """A hundred programs: all cuts along a line, and the same with one number changed by more than rounding."""
     flat = 0
     for trial in range(100):
         rng = np.random.default_rng([part, trial])

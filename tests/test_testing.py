@@ -142,7 +142,7 @@ class Halving(SequentialGenerator):
 
 
 def test_generators_of_a_users_own_and_what_they_refuse() -> None:
-    """The shipped ones are in test_conformance_generators.py."""
+    """The shipped ones are in test_conformance_contract.py."""
     names = check_generator(Halving())
     assert len(names) == len(set(names))
     assert {name.partition(" on ")[2] for name in names} == {repr(domain) for domain in small_domains()}

@@ -61,6 +61,7 @@ def oracles(seed):
     yield GMKLOracle(bank, None, PENALTIES[names[(seed + 2) % 4]], loss=OneClass(0.5))
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("part", range(5))
 def test_honest_certificates_of_tiny_optima(part) -> None:
     for seed in range(10 * part, 10 * part + 10):

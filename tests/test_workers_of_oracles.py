@@ -5,24 +5,27 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_all_start_methods, get_context
 
 import numpy as np
 import pytest
 from test_benders import KINDS, capacities
 from worker_parts import Counting, knapsack, wrong_answer
 
-from oracle_opt import InvalidArgument, InvalidCut, ObjectiveCut, Query, minimize
+from oracle_opt import Box, FunctionOracle, InvalidArgument, InvalidCut, ObjectiveCut, Query, minimize
 from oracle_opt.executors import successive
 from oracle_opt.generators import Kelley, ProximalBundle
 from oracle_opt.oracles import (
     BendersOracle,
     GeneralizedAssignmentOracle,
+    GramBank,
     LagrangianOracle,
     MulticommodityFlowOracle,
     RandomBlock,
+    ShardedBank,
     TwoStageProblem,
 )
+from oracle_opt.study import Study
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +47,20 @@ def test_successive_parts_are_all_there_is() -> None:
     assert successive(7, 3) == [(0, 2), (2, 4), (4, 7)]
     assert successive(2, 8) == [(0, 1), (1, 2)]
     assert successive(0, 8) == []
+
+
+@pytest.mark.skipif("fork" not in get_all_start_methods(), reason="no fork")
+def test_an_executor_that_forks_is_refused_before_it_forks(tmp_path) -> None:
+    problem, square = capacities(("rhs",), 20.0), FunctionOracle(lambda z: (z @ z, 2 * z), Box(-np.ones(2), np.ones(2)))
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as executor:
+        for use in (
+            lambda: BendersOracle(problem, executor=executor),
+            lambda: ShardedBank(GramBank(np.ones((2, 3, 3))), executor),
+            lambda: Study({"square": square}, ["kelley"]).run(tmp_path, executor),
+        ):
+            with pytest.raises(InvalidArgument, match=r"`executor` must not fork .*ProcessPoolExecutor\(mp_context="):
+                use()
+        assert not executor._processes
 
 
 POINTS = [np.array(x) for x in ([5.0, 6.0, 7.0], [8.0, 2.0, 0.5], [0.0, 0.0, 0.0], [5.0, 6.0, 7.0])]

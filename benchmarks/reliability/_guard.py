@@ -1,10 +1,19 @@
 """Work in a process of its own: what never returns, or kills the process, is counted and not waited for."""
 
 import multiprocessing
+import os
 import sys
 import traceback
+import warnings
 
 CONTEXT = multiprocessing.get_context("spawn")  # a fork would copy locks of threads that it does not copy
+
+
+def fork():
+    """`os.fork` for a child that is killed at once, without the warning of this process's threads, which are idle."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return os.fork()
 
 
 def guarded(work, items, limit):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from _guard import fork
 
 from oracle_opt import StoreMismatch
 from oracle_opt.study.records import BLANK, FinishedRun, Settings
@@ -91,7 +92,7 @@ def _killed(folder, rng, tally):
     runs = [_some_run(rng, "moons", "kelley", split) for split in range(80)]
     RunStore(folder, Settings()).save(runs[0])
     reader, writer = os.pipe()
-    child = os.fork()
+    child = fork()
     if not child:
         try:
             os.close(reader)

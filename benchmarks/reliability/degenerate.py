@@ -32,7 +32,7 @@ from oracle_opt.oracles import MaxEigenvalueOracle
 
 UNIT = "runs of generators on degenerate problems"
 FULL = 6_000
-SMALL = 150
+SMALL = 60
 
 LIMIT = 60.0  # seconds until a run is called endless
 SECONDS = 2.0  # limit of each run

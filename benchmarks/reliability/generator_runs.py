@@ -17,7 +17,7 @@ from oracle_opt import CapabilityMismatch, ObjectiveCut, Status, minimize
 
 UNIT = "runs of generators on random convex problems"
 FULL = 20_000
-SMALL = 150
+SMALL = 60
 
 LIMIT = 60.0  # seconds until a run is called endless
 ROUNDING = 1e-12  # of the largest term of a cut: what a bound may be off

@@ -27,7 +27,7 @@ from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredH
 
 UNIT = "runs of kernel learning, each with its certificate"
 FULL = 2_400
-SMALL = 60
+SMALL = 30
 
 METHODS = {"default": lambda: None, "LevelSet": LevelSet, "AnalyticCenter": AnalyticCenter, "SPG": SPG}
 ROUNDING = 1e-11  # of the sizes of the terms: what the formulas here lose

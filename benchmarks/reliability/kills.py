@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from _guard import fork
 from _journaled import differences, history, random_run
 
 import oracle_opt._journal_file as journal_file
@@ -23,9 +24,7 @@ PATIENCE = 60.0  # seconds until a child counts as hanging
 def child(work):
     """Run `work`, which is given a file to write to, in a process of its own: its number and the file to read."""
     reading, writing = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that forking with threads is risky: they are those of linear algebra, idle
-        number = os.fork()
+    number = fork()
     if number:
         os.close(writing)
         return number, reading

@@ -323,4 +323,4 @@ KINDS |= {
     "compare": _comparison(1),
     "compare, two processes": _comparison(2),
 }
-FULL, SMALL = 40 * -(-len(KINDS) // 40), 2  # parts of equal size meet each kind
+FULL, SMALL = 40 * -(-len(KINDS) // 40), 1  # parts of equal size meet each kind

@@ -39,7 +39,7 @@ from oracle_opt import (
 
 UNIT = "runs with lying oracles"
 FULL = 5000
-SMALL = 120
+SMALL = 60
 LIMIT = 30.0
 DRIFT = 1e-2
 

@@ -17,6 +17,7 @@ import os
 import re
 import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 
@@ -48,7 +49,7 @@ def campaign(name, count, seed, jobs):
 
     sizes = [count // PARTS + (i < count % PARTS) for i in range(PARTS)]
     whole, seconds = Tally(), 0.0
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         tasks = [pool.submit(part, name, size, 1000 * seed + i) for i, size in enumerate(sizes) if size]
         for done, task in enumerate(as_completed(tasks), 1):
             tally, took = task.result()

@@ -17,7 +17,7 @@ from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredH
 
 UNIT = "solves"
 FULL = 100_000
-SMALL = 1_200
+SMALL = 400
 ACCURACIES = (1e-2, 1e-4, 1e-6, 1e-9, 1e-12, 0.0)
 EPS, LONG = float(np.finfo(float).eps), float(np.finfo(np.longdouble).eps)
 MAX_STEPS = 300_000
