@@ -29,8 +29,9 @@ test: $(VENV)/.installed-dev
 	$(BIN)/cython-lint oracles generators
 	$(BIN)/python tools/link_types.py
 	$(BIN)/mypy
-	# an editable install builds what changed when it is imported: once, before two processes do
+	# an editable install builds what changed when it is imported: once, before two processes do; and it keeps no bytecode
 	$(BIN)/python -P -c "import oracle_opt.oracles"
+	$(BIN)/python -m compileall -q oracle_opt oracles generators
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
 
 affected: $(VENV)/.installed-dev

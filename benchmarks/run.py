@@ -42,7 +42,7 @@ PAGES = {
         ("uci_calls", "face_model", "small_problems", "default_choice", "masters", "level_interior"), CALLS
     ),
     **dict.fromkeys(("lp_mkl", "on_the_fly", "entries_on_the_fly", "gmkl", "scale", "features", "mixed_norm"), KERNELS),
-    **dict.fromkeys(("certificates", "benders_certificates"), PROVEN),
+    **dict.fromkeys(("certificates", "benders_certificates", "check_cost"), PROVEN),
 }  # the other sections are on the page of performance
 COPIES = {"peers_large": [ROOT / "docs" / "how_to_choose.md"]}  # where a section stands a second time
 PERFORMANCE = ROOT / "docs" / "performance.md"
@@ -52,6 +52,7 @@ SCRIPTS = (
     "model_size",
     "certificates",
     "benders_certificates",
+    "check_cost",
     "svm_oracle",
     "svm_kinds",
     "mkl_query",

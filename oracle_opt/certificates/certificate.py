@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import isfinite
 from os import PathLike
 from pathlib import Path
@@ -149,7 +149,7 @@ class Certificate:
             )
         lower = min(float(lower), -verify.rounded_up(-exact))
         gap = verify.rounded_up(max(Fraction(0), Fraction(upper) - Fraction(lower)))
-        problem, versions = str(facts.pop("problem", "")), _versions()
+        problem, versions = str(facts.pop("problem", "")), dict(_versions())
         run = {name: certificate_file.plain(name, fact) for name, fact in facts.items()}
         header = {
             "line": "header",
@@ -309,7 +309,8 @@ def _kept(cuts: Sequence[CutClaim], multipliers: Vector) -> tuple[tuple[CutClaim
     return tuple(cuts[int(k)] for k in positive), weights[positive]
 
 
-def _versions() -> dict[str, str]:
+@cache
+def _versions() -> Mapping[str, str]:
     from importlib import metadata  # only here: the import takes time
 
     found = {"python": python_version()}
