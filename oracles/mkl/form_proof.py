@@ -322,9 +322,10 @@ def hyperplane_above(
     """The primal objective of a hyperplane of dual variables b, a bias and weights m, not negative: from above.
 
     Where entries are known up to an error e times the roots of their diagonal entries, decision values are wrong by ``e
-    s(b)`` times the root of the diagonal entry, ``s(b) = sum_i abs(b_i) sqrt(K(m)_ii)``. All points together may lose
-    more than f can: of a hinge, plain or squared, the best x has ``norm(x, 1) <= 2 f``, as ``x @ K @ x <= norm(x, 1)``
-    by the optimality of the multiple 1 of x. With any t, decision values v, each wrong by c_i, and norms N,
+    s(b)`` times the root of the diagonal entry, ``s(b) = sum_i abs(b_i) sqrt(K(m)_ii)``, and by their rounding. All
+    points together may lose more than f can: of a hinge, plain or squared, the best x has ``norm(x, 1) <= 2 f``, as
+    ``x @ K @ x <= norm(x, 1)`` by the optimality of the multiple 1 of x. With any t, decision values v, each wrong by
+    c_i, and norms N,
 
         f <= N + sum_i max over x_i of (slope_i x_i + c_i abs(x_i)) <= N + (the same less t abs(x_i)) + 2 t f,
 
@@ -359,13 +360,14 @@ def hyperplane_above(
         loss = replace(dual, lower=dual.box[0], upper=dual.box[1])
     known = None if norms is None else numbers.of(norms)
     bounds.append(upper_at(loss, x, bias, v, by_rounding + by_entries, numbers, norms=known, factor=factor))
-    if bank.exactness and is_classification(loss) and (alone or norms is None):
+    largest = (by_rounding + by_entries).max()
+    if largest.above() > 0 and is_classification(loss) and (alone or norms is None):
         if known is None:
             half = x * factor * 0.5
             known = half.dot(v) + abs(half).dot(by_rounding + by_entries)
         for more in (0.0, _of_sums(bank, m, b)) if bank.exactness > COARSE else (0.0,):
-            t = numbers.of(float(found.charge.max())) + more
-            rest = upper_at(loss, x, bias, v, by_rounding, numbers, norms=known, forgiven=more or None)
+            t = largest + more
+            rest = upper_at(loss, x, bias, v, np.zeros(b.size), numbers, norms=known, forgiven=more or None)
             if (t * 2.0).above() < 1 and rest.below() >= 0:
                 bounds.append(rest / (1.0 - t * 2.0))
     return min(bounds, key=lambda one: one.above())
