@@ -45,7 +45,7 @@ from oracle_opt.proof.number import Numbers
 from oracle_opt.proof.rationals import Fractions, integers
 
 MOST_AT_ONCE, LEAST_AT_ONCE = 1 << 20, 1 << 16  # entries of a tile, of all kernels and of one
-TILE = 64  # points of a tile of which forms are made
+TILE = 64  # points of a tile of which forms are made, and columns that are added up at once
 FEASIBLE_TRIES = 8  # moves of single dual variables until their sum is right
 AT_ONCE = 1 << 20  # entries of kernels in memory at a time
 EXACT_AT_ONCE = 1 << 15  # of integers, each an object
@@ -181,7 +181,7 @@ def _products_in_floats(bank: KernelBank, w: Vector, b: Vector, support: Indices
     """``sum_k w_k K_k @ b`` at each point, and how often a term of it is rounded at most.
 
     Entries are read in square tiles, those between two points of the support once. A term is rounded once for each
-    kernel of its part, as often as its tile is long, and once for each tile and each part.
+    kernel of its part, as often as a few columns are added up, and once for each time that these are added.
     """
     x, others = b[support], np.flatnonzero(b == 0)
     on, off, m = np.zeros(support.size), np.zeros(others.size), support.size
@@ -195,16 +195,23 @@ def _products_in_floats(bank: KernelBank, w: Vector, b: Vector, support: Indices
         for i, rows in enumerate(tiles):
             for columns in tiles[: i + 1]:
                 M = _weighted(_entries(part, support[rows], support[columns]), w[which])
-                on[rows] += M @ x[columns]
+                _add_product(on[rows], M, x[columns])
                 if columns is not rows:
-                    on[columns] += x[rows] @ M
+                    _add_product(on[columns], M.T, x[rows])
         for start in range(0, others.size, side):
             rows = slice(start, start + side)
             for columns in tiles:
-                off[rows] += _weighted(_entries(part, others[rows], support[columns]), w[which]) @ x[columns]
+                M = _weighted(_entries(part, others[rows], support[columns]), w[which])
+                _add_product(off[rows], M, x[columns])
     v = np.empty(b.size)
     v[support], v[others] = on, off
-    return v, min(at_once, bank.n_kernels) + min(side, m) + len(tiles) * len(parts)
+    return v, min(at_once, bank.n_kernels) + min(TILE, m) + -(-side // TILE) * len(tiles) * len(parts)
+
+
+def _add_product(out: Vector, M: Matrix, x: Vector) -> None:
+    """Add ``M @ x``, a few columns at a time: so a term goes through fewer sums."""
+    for start in range(0, x.size, TILE):
+        out += M[:, start : start + TILE] @ x[start : start + TILE]
 
 
 def _weighted(E: NDArray[np.float64], w: Vector) -> NDArray[np.float64]:
