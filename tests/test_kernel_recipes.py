@@ -292,3 +292,16 @@ def test_a_list_is_a_recipe():
     for again in (recipe, copy.deepcopy(recipe), pickle.loads(pickle.dumps(recipe))):
         assert again.fit(X).digest() == first.digest()
     assert len(pickle.dumps(recipe)) < 2000
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_widths", [1, 2, 3, 4, 7])
+def test_stored_gaussians_are_the_formula_for_any_number_of_widths(n_widths, dtype) -> None:
+    rng = np.random.default_rng(n_widths)
+    widths, Z = 10.0 ** rng.uniform(-1, 2, size=n_widths), rng.normal(size=(70, 4)) * 10.0 ** rng.uniform(-1, 1)
+    bank = KernelList([GaussianKernels(widths)], dtype=dtype).fit(Z)
+    squares = cdist(Z, Z, "sqeuclidean")
+    error = 1e-15 if dtype == np.float64 else 1e-7
+    for k, width in enumerate(widths):
+        K = bank.combine(np.eye(n_widths)[k])
+        assert np.abs(K - np.exp(-0.5 * squares / width**2)).max() <= 8 * error

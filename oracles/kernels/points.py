@@ -222,7 +222,7 @@ def weighted_quantiles(values: ArrayLike, weights: ArrayLike, levels: ArrayLike)
         at = np.maximum(np.ceil(shares).astype(np.intp) - 1, 0)
         equal: Vector = np.partition(v, np.unique(at))[at]
         return equal
-    order = np.argsort(v, kind="stable")
+    order = np.argsort(v)
     order = order[w[order] > 0]
     reached = np.cumsum(w[order])
     # A share that is reached but for rounding is reached.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import e, log2
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank_checks import check_positive_semidefinite, checked_kernel, rounding_of
 from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE, Indices, KernelBank
-from oracle_opt.oracles.kernels.compiled_loops import packed_loops
+from oracle_opt.oracles.kernels.compiled_loops import feature_loops, packed_loops, thread_count
 from oracle_opt.oracles.kernels.distances import StoredDistances
 from oracle_opt.oracles.kernels.gram_bank import GramBank
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank
@@ -150,6 +151,8 @@ def diagonals(term: KernelTerm) -> Iterator[tuple[slice, Matrix]]:
 
 def weighted_traces(term: KernelTerm, weights: Vector, names: Sequence[str]) -> Vector:
     """``sum(w_i * k_ii)`` of every kernel, or refuse one that is not positive."""
+    if isinstance(term.fitted, FittedGaussians):
+        return np.full(len(term.numbers), weights.sum())
     traces = np.zeros(len(term.numbers))
     for part, entries in diagonals(term):
         traces += weights[part] @ entries
@@ -174,6 +177,9 @@ def check_trace(name: str, trace: float) -> None:
 
 def _fill(term: KernelTerm, scales: Vector, packed: NDArray[np.floating]) -> None:
     """Write the lower halves of kernels that need no check, some rows at a time."""
+    if isinstance(term.fitted, FittedGaussians) and len(scales) > 1 and not sparse.issparse(term.points):
+        _fill_gaussians(term.points, term.fitted.widths, scales, packed)
+        return
     n, start = term.points.shape[0], 0
     while start < n:
         stop = min(start + min(max(ENTRIES_AT_ONCE // n, 16), ROWS), n)
@@ -186,6 +192,16 @@ def _fill(term: KernelTerm, scales: Vector, packed: NDArray[np.floating]) -> Non
             entries *= scales[number]
             packed[number, part] = entries
         start = stop
+
+
+def _fill_gaussians(Z: Matrix, widths: Vector, scales: Vector, packed: NDArray[np.floating]) -> None:
+    """The same of two or more Gaussian kernels, by the loop that writes two at a time."""
+    squares, bases, total = np.empty(packed.shape[1]), np.empty(packed.shape[1]), np.zeros(packed.shape[1])
+    feature_loops.pair_sums(np.ascontiguousarray(Z.T), squares, bases)
+    rates, p = -0.5 * log2(e) / widths**2, widths.size  # exp(-D / (2 s^2)) = 2^(rate D)
+    for part in (slice(0, p - p % 2), slice(p - 2, p))[: 1 + p % 2]:
+        threads = thread_count(packed[part].size)
+        feature_loops.fill_of_pairs(squares, bases, rates[part], scales[part], packed[part], total, threads)
 
 
 def checked_matrix(matrix: Matrix, term: KernelTerm, number: int, name: str) -> tuple[NDArray[np.floating], float]:
