@@ -31,6 +31,8 @@ CROSSED = 1e-8  # of the terms of the best value: bounds that cross by more than
 class BoundSource(Enum):
     """Which proof gave the lower bound."""
 
+    __hash__ = object.__hash__  # that of `Enum` is a function of Python
+
     NONE = "none"
     ORACLE = "oracle"
     CUT = "cut"

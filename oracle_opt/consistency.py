@@ -17,6 +17,9 @@ FEASIBILITY = 1e-6
 NOTHING = 1e-16  # a probe accuses nobody of less: slopes of a constant may be rounding alone
 
 
+ALL = slice(None)
+
+
 class AnswerMemory:
     """The best and the last answers, and what they say of a new one.
 
@@ -50,9 +53,9 @@ class AnswerMemory:
 
     def _of_objective(self, cut: ObjectiveCut, number: int) -> str:
         z, upper, constant = cut.point, cut.upper, cut.constant
-        words = self._excluded(z, number)
-        used = self._used()
-        points, support = self._points[:, used], _support(z)
+        words = self._excluded(z, number) if self._excluders[0] else ""
+        used, support = (self._used(), _support(z)) if z.size >= MANY else (ALL, ALL)
+        points = self._points[:, used]
         claims = points.dot(cut.subgradient[used]) + (constant - self._uppers)
         if claims[claims.argmax()] > OBJECTIVE:
             words = words or self._exceeded(claims, cut, number)
@@ -97,8 +100,6 @@ class AnswerMemory:
 
     def _excluded(self, z: Vector, number: int) -> str:
         """Whether a feasibility cut excludes the point of a new objective cut."""
-        if not self._excluders[0]:
-            return ""
         claims = self._normals.dot(z) + self._depths
         for i in np.flatnonzero(claims > FEASIBILITY):
             if _beyond(float(claims[i]), self._normals[i], float(self._depths[i]), z):
@@ -174,9 +175,7 @@ def _noise(value: float, slope: Vector, point: Vector) -> float:
 
 
 def _support(z: Vector) -> Support:
-    """The variables that are not 0, if these are few of many; else all."""
-    if z.size < MANY:
-        return slice(None)
+    """The variables that are not 0, if these are few; else all."""
     support = np.flatnonzero(z)
     return support if 8 * support.size <= z.size else slice(None)
 

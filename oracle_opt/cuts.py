@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import inf, nextafter
 from operator import is_
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,6 @@ from numpy.typing import NDArray
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arrays import Vector, every
 from oracle_opt.words import one_line
-
-if TYPE_CHECKING:
-    pass
 
 A = TypeVar("A", bound=Answer)
 
@@ -121,7 +119,7 @@ class ObjectiveCut:
     answers: tuple[Answer, ...] = ()
     extras: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def constant(self) -> float:
         """Value of the minorant at the origin: ``value - subgradient @ point``."""
         return self.value - float(self.subgradient.dot(self.point))
@@ -133,7 +131,7 @@ class ObjectiveCut:
                 return one
         return None
 
-    @property
+    @cached_property
     def upper(self) -> float:
         """Proven upper estimate of f(point): value + error, rounded up."""
         if not self.error:

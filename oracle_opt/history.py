@@ -223,7 +223,7 @@ class HistoryRecorder:
         resolution = bounds.resolution
         self._rows.append(
             (
-                *(call, step.value, value, error, upper, lower, source.value),
+                *(call, step._value_, value, error, upper, lower, source._value_),  # without the property
                 *(*bounds.proofs.values(), oracle, generator, inner - self.n_inner, resolution),
             )
         )
