@@ -141,12 +141,21 @@ class Programs:
     def _at(self) -> NDArray[np.int8]:
         """Where each column is in the last basis."""
         basis, kinds = self._program.basis(), highspy.HighsBasisStatus
-        found = np.array([int(one) for one in (*basis.col_status, *basis.row_status)])
+        found = np.fromiter(map(int, (*basis.col_status, *basis.row_status)), dtype=np.int8)
         low, high = np.r_[self._y_lower, self._sides[0]], np.r_[self._y_upper, self._sides[1]]
         at = np.where(np.isinf(low) | (found == int(kinds.kUpper)), UPPER, LOWER)
         at[np.isinf(low) & np.isinf(high)] = ZERO
         at[found == int(kinds.kBasic)] = BASIC
         return at.astype(np.int8)
+
+    def _square(self, basic: Indices) -> Matrix:
+        """Some of the columns as a dense matrix, in a fraction of the time that SciPy takes to choose them."""
+        columns, made = self._columns, np.zeros((len(self._rows), len(basic)))
+        counts = np.diff(columns.indptr)[basic]
+        first = np.repeat(columns.indptr[basic] - np.cumsum(counts) + counts, counts)
+        which = first + np.arange(counts.sum())
+        made[columns.indices[which], np.repeat(np.arange(len(basic)), counts)] = columns.data[which]
+        return made
 
     def _tried(
         self, at: NDArray[np.int8], which: Indices, lower: Matrix, upper: Matrix, y: Matrix
@@ -161,7 +170,7 @@ class Programs:
         all_ = np.where(at == UPPER, high, np.where(at == LOWER, low, 0.0))
         all_ = np.where(np.isinf(all_), 0.0, all_)
         try:
-            factors = linalg.lu_factor(self._columns[:, basic].toarray(), check_finite=False)
+            factors = linalg.lu_factor(self._square(basic), check_finite=False)
         except linalg.LinAlgError:
             return np.zeros(len(which), dtype=bool)
         found = linalg.lu_solve(factors, -(self._columns @ all_.T), check_finite=False).T
