@@ -160,7 +160,7 @@ HEAVY = ("scipy", "highspy", "cvxpy", "sklearn", "matplotlib", "pandas", "pyarro
         ("oracle_opt", HEAVY),
         (
             "oracle_opt, oracle_opt.oracles, oracle_opt.generators",
-            (*HEAVY[2:], "scipy.optimize", "scipy.sparse.csgraph"),
+            (*HEAVY[2:], "scipy.optimize", "scipy.sparse.csgraph", "scipy.spatial", "scipy.special"),
         ),
     ],
 )

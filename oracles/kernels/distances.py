@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.distance import squareform
 
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arguments import flag
@@ -24,6 +23,14 @@ from oracle_opt.oracles.kernels.points import Standardization
 
 # Entries of the kernel that are held at a time where its forms are added up.
 ENTRIES_AT_ONCE = 1 << 19
+
+
+def square_form(values: NDArray[np.floating], checks: bool = True) -> NDArray[np.float64]:
+    """SciPy's `squareform`: from pairs to a symmetric matrix and back."""
+    from scipy.spatial.distance import squareform  # only here: the import takes time
+
+    found: NDArray[np.float64] = squareform(values, checks=checks)
+    return found
 
 
 class Between(Protocol):
@@ -61,14 +68,14 @@ class StoredDistances:
 
     def total(self, d: Vector) -> Matrix:
         """``sum(d_k D_k)``, ndarray of shape (n, n), a new one."""
-        sums: Matrix = squareform(d @ self._store)
+        sums: Matrix = square_form(d @ self._store)
         return sums
 
     def forms(self, support: Indices, M: Matrix) -> Vector:
         """``sum over i, j of M_ij D_k,ij`` for a symmetric M on some of the points, ndarray of shape (p,)."""
         weights = np.zeros((self.shape[1], self.shape[1]))
         weights[np.ix_(support, support)] = M
-        forms: Vector = 2.0 * (self._store @ squareform(weights, checks=False))
+        forms: Vector = 2.0 * (self._store @ square_form(weights, checks=False))
         return forms
 
     def cross(self, new: Any, d: Vector) -> Matrix:
@@ -85,7 +92,7 @@ class StoredDistances:
 
     def on(self, points: Indices) -> StoredDistances:
         """The distances of some of the points."""
-        chosen = [squareform(squareform(one)[np.ix_(points, points)], checks=False) for one in self._store]
+        chosen = [square_form(square_form(one)[np.ix_(points, points)], checks=False) for one in self._store]
         return StoredDistances(np.array(chosen), points.size, self._between.kept(np.arange(self.shape[0]), points))
 
     def kept(self, which: Indices, points: Indices) -> Between:
@@ -109,7 +116,7 @@ def given_distances(distances: Sequence[ArrayLike] | NDArray[np.floating], check
             check_positive_semidefinite(
                 -0.5 * (D - means - means[:, None] + means.mean()), f"the centered -1/2 D of {name}"
             )
-        store[k] = squareform(D, checks=False)
+        store[k] = square_form(D, checks=False)
     return StoredDistances(store, n, GivenCrossKernels(p, n, noun="distance"))
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
-from scipy.special import expit
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
@@ -116,6 +115,8 @@ class EntropyDual(LossDual):
 
     def response(self, decision: Vector) -> Vector:
         """The best signed dual variables for decision values f: ``y C / (1 + exp(y f))``."""
+        from scipy.special import expit  # only here: the import takes time
+
         b: Vector = self.y * self.C * expit(-self.y * decision)
         return b
 
@@ -182,6 +183,8 @@ class EntropyDual(LossDual):
         With ``s = sqrt(D)`` the matrix is ``s (I + s K s) / s``. None if nothing descends any more but by rounding.
         """
         f = np.clip(moved + bias, -FLAT, FLAT)
+        from scipy.special import expit  # only here: the import takes time
+
         s = np.sqrt(self.C * expit(f) * expit(-f))
         B = K * s
         B *= s[:, None]

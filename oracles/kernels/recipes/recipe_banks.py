@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.spatial.distance import squareform
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank_checks import check_positive_semidefinite, checked_kernel, rounding_of
 from oracle_opt.oracles.kernels.base import ENTRIES_AT_ONCE, Indices, KernelBank
 from oracle_opt.oracles.kernels.compiled_loops import feature_loops, packed_loops, thread_count
-from oracle_opt.oracles.kernels.distances import StoredDistances
+from oracle_opt.oracles.kernels.distances import StoredDistances, square_form
 from oracle_opt.oracles.kernels.gram_bank import GramBank
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank
 from oracle_opt.oracles.kernels.points import squared_distances
@@ -133,7 +132,7 @@ def kept_distances(plan: Plan) -> StoredDistances:
             unit = float(share @ squares @ share)
             D = squares / unit
             np.fill_diagonal(D, 0.0)
-            store.append(squareform(0.5 * (D + D.T), checks=False))
+            store.append(square_form(0.5 * (D + D.T), checks=False))
             terms[key] = KernelTerm(place.group, place.columns, scaling, FittedDistances(unit), Z)
     names = [f"squared distance of {term.group}" for term in terms.values()]
     between = RecipeCross(list(terms.values()), [(t, 0) for t in range(len(terms))], names, plan.layout)
