@@ -20,10 +20,16 @@ from oracle_opt.oracles import (
     KernelList,
     MetricKernel,
     MKLOracle,
+    PolynomialBank,
     PolynomialKernels,
     PrecomputedKernels,
+    RBFBank,
 )
 from oracle_opt.oracles.kernels.recipes import kernel_list, list_plan
+from oracle_opt.oracles.mkl.dense_machine import DenseMachine
+from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
+from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
+from oracle_opt.oracles.svm import Logistic
 from oracle_opt.words import shown
 
 
@@ -222,3 +228,25 @@ def test_a_refusal_builds_nothing(monkeypatch):
 def test_columns_that_are_left_out_take_no_bytes():
     X = np.column_stack([drawn(0, 50, 2), np.ones(50)])
     assert KernelList.default().n_bytes(X) == 39 * 1275 * 8
+
+
+@pytest.mark.parametrize(
+    ("make", "n", "by_sets"),
+    [
+        (lambda X: RBFBank(X, [[0]], [[1.0]]), 4000, True),
+        (lambda X: RBFBank(X, [[0]], [[1.0]]), 3999, False),
+        (lambda X: RBFBank(X, [[0]], [[1.0]], dtype=np.float32), 4000, False),
+        (lambda X: JoinedBank([RBFBank(X, [[0]], [[1.0]]), PolynomialBank(X, [[0]], [[1]])]), 4000, True),
+        (lambda X: RBFBank(X, [[0]], [[1.0]]).subset([0]), 4000, True),
+    ],
+)
+def test_many_points_are_solved_on_working_sets_where_no_entry_is_kept(make, n, by_sets) -> None:
+    X = np.linspace(0, 1, n)[:, None]
+    machine = KernelMachine(make(X), np.where(X[:, 0] > 0.5, 1.0, -1.0), None, C=1.0).solver()
+    assert isinstance(machine, MatrixFreeMachine if by_sets else DenseMachine)
+
+
+def test_a_loss_that_is_not_piecewise_forms_the_combined_kernel() -> None:
+    X = np.linspace(0, 1, 4000)[:, None]
+    machine = KernelMachine(RBFBank(X, [[0]], [[1.0]]), np.where(X[:, 0] > 0.5, 1.0, -1.0), Logistic(1.0))
+    assert isinstance(machine.solver(), DenseMachine)

@@ -14,11 +14,13 @@ from numpy.typing import ArrayLike
 from oracle_opt.arguments import instance, real, whole
 from oracle_opt.arrays import Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels import KernelBank, ProductBank
+from oracle_opt.oracles.kernels import JoinedBank, KernelBank, ProductBank
+from oracle_opt.oracles.kernels.base import COARSE
+from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.float_formula import forms_near, proven_in_floats
 from oracle_opt.oracles.mkl.formula import Proven, proven
-from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
+from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine, least_budget
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.svm import Hinge, Loss, SVMSolution
@@ -33,6 +35,9 @@ from oracle_opt.words import shown
 MEMORY_BUDGET = 2 << 30
 # Bytes that the entries of kernels may take which are kept because sums of the bank are coarse: a tenth of a second.
 KEPT_BYTES = 1 << 26
+# Points from which on kernels that are computed anew each time are better not computed for all pairs: measured in
+# docs/performance_kernels.md.
+MANY_POINTS = 4000
 # Quadratic forms are updated so many times in a row at most; see `MKLOracle`.
 MOST_UPDATES = 16
 
@@ -108,11 +113,12 @@ class KernelMachine:
         Returns
         -------
         SVMMachine
-            One that forms the combined kernel where the memory budget allows it.
+            One that forms the combined kernel where the memory budget allows it; but from `MANY_POINTS` on not of a
+            bank that keeps no entries, where working sets take less work.
         """
         bank = self.bank if bank is None else bank
         given = isinstance(bank, ProductBank) and not bank.on_the_fly
-        if given or 8 * bank.n_points**2 <= self.memory_budget:
+        if given or (8 * bank.n_points**2 <= self.memory_budget and not self._by_sets(bank)):
             if isinstance(bank, KernelBank):
                 bank = bank.precise(min(KEPT_BYTES, self.memory_budget - 8 * bank.n_points**2))
             return DenseMachine(bank, self.dual, self.accuracy, self.max_steps, self.most_updates)
@@ -126,6 +132,13 @@ class KernelMachine:
             return ProductMachine(bank, dual, self.accuracy, self.max_steps, self.memory_budget)
         return MatrixFreeMachine(bank, dual, self.accuracy, self.max_steps, self.memory_budget)
 
+    def _by_sets(self, bank: KernelBank | ProductBank) -> bool:
+        """Whether working sets are likely to take less work than entries of all pairs of points."""
+        many = bank.n_points >= MANY_POINTS and self.dual.piecewise is not None
+        if not many or not isinstance(bank, KernelBank) or not _keeps_nothing(bank) or bank.exactness > COARSE:
+            return False
+        return least_budget(bank) <= self.memory_budget
+
     def problem_identity(self) -> str:
         """Words on kernels, loss, and labels or targets, which tell this machine from others."""
         content = digest(self.y, *self.dual.numbers())
@@ -134,6 +147,10 @@ class KernelMachine:
     def identity(self) -> str:
         """The same, and how exactly it is solved."""
         return f"{self.problem_identity()}, accuracy {float(self.accuracy)!r}, steps {self.max_steps}"
+
+
+def _keeps_nothing(bank: KernelBank) -> bool:
+    return isinstance(bank, OnTheFlyBank) or (isinstance(bank, JoinedBank) and all(map(_keeps_nothing, bank.banks)))
 
 
 def checked_bank(bank: KernelBank) -> KernelBank:

@@ -38,6 +38,12 @@ ROUNDS = 4
 STALE = 16.0
 
 
+def least_budget(bank: KernelBank) -> int:
+    """Bytes that a machine without a combined kernel needs at least."""
+    n, p = bank.n_points, bank.n_kernels
+    return 8 * p * (n + rows_at_once(bank)) + 8 * VECTORS * n + 8 * MATRICES * min(n, LEAST_POINTS) ** 2
+
+
 class MatrixFreeMachine(SVMMachine):
     """Keeps ``M = (K_k @ b)_k``, ``8 n p`` bytes, and solves on working sets of points.
 
@@ -75,8 +81,7 @@ class MatrixFreeMachine(SVMMachine):
         self.bank, self.dual = bank, dual
         self.accuracy, self.max_steps = accuracy, max_steps
         self._pieces = Pieces(dual)
-        state = 8 * p * (n + rows_at_once(bank)) + 8 * VECTORS * n + beside
-        least = state + 8 * MATRICES * min(n, LEAST_POINTS) ** 2
+        least = least_budget(bank) + beside
         if memory_budget < least:
             dense = 8 * n * n
             ways = (
@@ -88,6 +93,7 @@ class MatrixFreeMachine(SVMMachine):
                 f"`memory_budget` must be at least {min(dense, least)} bytes, for {ways} on {n} points, got "
                 f"{memory_budget}"
             )
+        state = least - 8 * MATRICES * min(n, LEAST_POINTS) ** 2
         self.most_points = min(n, int(((memory_budget - state) / (8 * MATRICES)) ** 0.5))
         self.n_sets = 0
         self._M: Matrix | None = None

@@ -85,9 +85,9 @@ class MKLOracle(SVMOracle):
         Limit on the steps of one machine; what it leaves open shows in the cut's `error`.
     memory_budget : int
         Bytes that solving a machine may take besides the bank and the cuts: 2 GiB by default. Up to ``8 * n**2`` of
-        them the combined kernel is formed, ``n <= 16,384`` by default. Else ``(K_k @ b)_k`` is kept, ``8 * n * p``
-        bytes, and machines are solved on working sets of points, no kernel ever being formed on all of them; see
-        Notes.
+        them the combined kernel is formed, ``n <= 16,384`` by default. Else, and from 4,000 points on where the bank
+        keeps no entries, which takes less work then, ``(K_k @ b)_k`` is kept, ``8 * n * p`` bytes, and machines are
+        solved on working sets of points, no kernel ever being formed on all of them; see Notes.
 
     Attributes
     ----------
