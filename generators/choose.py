@@ -101,6 +101,8 @@ def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
         return ProximalBundle(), "no radius is stated in which a minimizer lies"
     if Curvature in gives and simplices is not None and len(simplices.sizes) == 1 and not cuts:
         return NewtonBundle(), "the oracle gives curvature, on a simplex"
+    if cuts and oracle.curved:
+        return AnalyticCenter(), "points may be infeasible, and constraints are curved, as those of cones"
     if simplices is None and not constraints.has_bounds_alone and (cuts or Curvature in gives):
         reason = "points may be infeasible" if cuts else "the oracle gives curvature"
         return Kelley(), f"the domain is a polyhedron, and {reason}, as in linear and quadratic programs"

@@ -32,6 +32,8 @@ class Oracle(ABC):
         wishes for them. The driver refuses an answer of any other kind.
     polyhedral : bool
         Whether f and the constraints are known to be made of finitely many affine pieces, as in a linear program.
+    curved : bool
+        Whether some constraint is known to be curved in many directions, as second-order and semidefinite cones are.
     stateless : bool
         Whether nothing is left behind by a query, so that several runs may use the oracle at the same time. Else
         `minimize` refuses an oracle that another run is using.
@@ -44,6 +46,7 @@ class Oracle(ABC):
     convex: bool = True
     gives: frozenset[Kind] = frozenset()
     polyhedral: bool = False
+    curved: bool = False
     stateless: bool = False
     witness: tuple[str, ...] = ()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from identity_oracles import ORACLES
@@ -49,14 +50,15 @@ from oracle_opt import (
     minimize,
 )
 from oracle_opt.generators import Kelley, LevelSet, choose_generator, explain_choice
+from oracle_opt.oracles import ConicOracle
 
 
 class States(Oracle):
     """An oracle of a user's own class that states what it is told to, and is not to be called."""
 
-    def __init__(self, domain, *gives, convex=True, polyhedral=False):
+    def __init__(self, domain, *gives, convex=True, polyhedral=False, curved=False):
         self.domain, self.gives, self.convex = domain, frozenset(gives), convex
-        self.polyhedral = polyhedral
+        self.polyhedral, self.curved = polyhedral, curved
 
     def query(self, query):
         raise AssertionError("the choice is made before the first call")
@@ -113,6 +115,7 @@ RULE = [
     ("ProximalBundle", States(OWN_SIMPLEX)),
     ("ProximalBundle", States(Simplex(60), AnalyticUpdate)),
     ("Kelley", States(half_space(3), FeasibilityCut)),
+    ("AnalyticCenter", States(half_space(3), FeasibilityCut, curved=True)),
     ("Kelley", States(OWN_BOX, FeasibilityCut)),
     ("Kelley", States(OWN_BOX, Curvature)),
     ("Kelley", States(box(60), FeasibilityCut, polyhedral=True)),
@@ -266,3 +269,17 @@ minimize(FunctionOracle(lambda z: (float(z @ z), 2 * z), Box([0], [1])), max_cal
 assert "oracle_opt.generators" in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_curved_cones_with_equations_get_a_method_that_ends(seed) -> None:
+    rng, n = np.random.default_rng(seed), 5
+    X, C, inside = cp.Variable((n, n), symmetric=True), rng.normal(size=(n, n)), rng.normal(size=(n, n))
+    inside = inside @ inside.T / n
+    rows = [row + row.T for row in rng.normal(size=(3, n, n))]
+    equations = [cp.trace(row @ X) == np.trace(row @ inside) for row in [np.eye(n), *rows]]
+    given = cp.Problem(cp.Minimize(cp.trace((C + C.T) @ X)), [X >> 0, *equations])
+    result = minimize(ConicOracle.from_cvxpy(given), rtol=1e-5)
+    assert str(result.generator).startswith("AnalyticCenter")
+    assert result.success
+    assert result.upper_bound == pytest.approx(given.solve(solver="CLARABEL"), rel=1e-4)

@@ -17,7 +17,7 @@ from oracle_opt.domains.domain import checked_domain
 from oracle_opt.domains.promised_bounds import PromisedBounds
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
-from oracle_opt.oracles.conic.cones import Nonnegative, Zero
+from oracle_opt.oracles.conic.cones import Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.half_spaces import HalfSpaces, extent_of
 from oracle_opt.oracles.conic.infeasibility import Infeasibility, duals_of, infeasibility_of, known_dual
@@ -70,6 +70,7 @@ class ConicConstraints(Oracle):
                 self.domain, self._held = held
         self.gives = frozenset({FeasibilityCut} if len(self._held) < m else ())
         self.polyhedral = problem.P is None and all(isinstance(cone, Zero | Nonnegative) for cone in problem.cones)
+        self.curved = any(isinstance(cone, SecondOrder | PositiveSemidefinite) for cone in problem.cones)
         self._half_spaces = HalfSpaces(problem, self._held, self.tolerance, self.max_half_spaces)
         self._extent = extent_of(self.domain)
 
