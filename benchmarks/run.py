@@ -37,7 +37,7 @@ PAGES = {
     "rounding": PROBLEMS,
     "workers": SCALING,
     "products": SCALING,
-    "learning": LEARNING,
+    **dict.fromkeys(("learning", "estimators"), LEARNING),
     **dict.fromkeys(
         ("uci_calls", "face_model", "small_problems", "default_choice", "masters", "level_interior"), CALLS
     ),
@@ -53,6 +53,7 @@ SCRIPTS = (
     "certificates",
     "benders_certificates",
     "check_cost",
+    "estimators",
     "svm_oracle",
     "svm_kinds",
     "mkl_query",
