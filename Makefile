@@ -32,7 +32,7 @@ test: $(VENV)/.installed-dev
 	# an editable install builds what changed when it is imported: once, before two processes do; and it keeps no bytecode
 	$(BIN)/python -P -c "import oracle_opt.oracles"
 	$(BIN)/python -m compileall -q oracle_opt oracles generators
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --durations 40
 
 affected: $(VENV)/.installed-dev
 	$(BIN)/python -P -c "import oracle_opt.oracles"
