@@ -305,3 +305,9 @@ def test_stored_gaussians_are_the_formula_for_any_number_of_widths(n_widths, dty
     for k, width in enumerate(widths):
         K = bank.combine(np.eye(n_widths)[k])
         assert np.abs(K - np.exp(-0.5 * squares / width**2)).max() <= 8 * error
+
+
+@pytest.mark.parametrize("widths", [[1e-170], [1e-170, 1.0], [1e-160, 1e-155, 1.0]])
+def test_widths_whose_squares_are_no_numbers_are_refused_and_not_called_constant(widths) -> None:
+    with np.errstate(all="ignore"), pytest.raises(InvalidArgument, match="must be finite, got the trace"):
+        KernelList([GaussianKernels(widths)]).fit(np.random.default_rng(0).normal(size=(10, 2)))

@@ -156,9 +156,9 @@ def combined(cuts: Sequence[Record], weights: Sequence[int], n: int) -> tuple[in
     sums = [0] * (n + 1)
     for k, (cut, weight) in enumerate(zip(cuts, weights, strict=True)):
         with line(k + 3, f"cut {k}"):
-            zeros = (weight & -weight).bit_length()  # and one more than these: without them products take less time
+            zeros = max((weight & -weight).bit_length() - 1, 0)  # without these products take less time
             for j, word in [(n, cut["constant"]), *entries(cut, n)]:
-                sums[j] += ((weight << 1 >> zeros) * units(word) << zeros) >> 1
+                sums[j] += (weight >> zeros) * units(word) << zeros
     return sums[n], sums[:n]
 
 

@@ -150,7 +150,9 @@ def diagonals(term: KernelTerm) -> Iterator[tuple[slice, Matrix]]:
 
 def weighted_traces(term: KernelTerm, weights: Vector, names: Sequence[str]) -> Vector:
     """``sum(w_i * k_ii)`` of every kernel, or refuse one that is not positive."""
-    if isinstance(term.fitted, FittedGaussians):
+    with np.errstate(divide="ignore", over="ignore"):
+        plain = isinstance(term.fitted, FittedGaussians) and bool(np.isfinite(0.5 / term.fitted.widths**2).all())
+    if plain:  # entries of a point with itself are 1
         return np.full(len(term.numbers), weights.sum())
     traces = np.zeros(len(term.numbers))
     for part, entries in diagonals(term):
