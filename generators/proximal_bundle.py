@@ -320,20 +320,7 @@ def _scale(domain: Domain) -> Vector:
 
 
 def _model_minimum(domain: Domain, pool: CutPool) -> ModelMinimum | None:
-    """Minimize the model of a pool over the domain, with the cuts of the summands where there are some.
-
-    Parameters
-    ----------
-    domain : Domain
-        That of the oracle.
-    pool : CutPool
-        With at least one objective cut.
-
-    Returns
-    -------
-    ModelMinimum or None
-        `None` if the domain has no end or more than 1000 variables, the feasibility cuts leave nothing, or HiGHS fails.
-    """
+    """Minimize the model of a pool over the domain, with the cuts of the summands where there are some."""
     if domain.dimension > LARGEST or polyhedral_refusal(domain) is not None:
         return None
     polyhedron = working_polyhedron(domain)

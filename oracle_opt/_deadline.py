@@ -34,13 +34,7 @@ class Deadline:
 
 
 def seconds_left() -> float:
-    """Seconds until the deadline, infinite without one.
-
-    Raises
-    ------
-    OutOfTime
-        There are none.
-    """
+    """Seconds until the deadline, infinite without one."""
     at = _deadline.get()
     if at == inf:
         return inf

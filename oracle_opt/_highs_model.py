@@ -38,11 +38,6 @@ class HighsProgram:
     number than somebody before makes every later run fail. Costs are divided by the power of 2 next to the largest;
     rows and columns may have units, powers of 2, so that HiGHS' absolute tolerances are relative to these. What goes in
     and comes out is in the numbers of the caller.
-
-    Parameters
-    ----------
-    options
-        Of HiGHS, beside these.
     """
 
     def __init__(self, options: Options) -> None:
@@ -77,13 +72,7 @@ class HighsProgram:
     def add_rows(
         self, matrix: Matrix | sparse.csr_array, lower: Vector, upper: Vector, units: Vector | None = None
     ) -> None:
-        """Add the rows ``lower <= matrix @ x <= upper``.
-
-        Raises
-        ------
-        HighsError
-            An entry is too large for HiGHS.
-        """
+        """Add the rows ``lower <= matrix @ x <= upper``."""
         units = np.ones(len(lower)) if units is None else units
         starts, places, values = _sparse(matrix)
         values = values * np.repeat(units, np.diff(np.r_[starts, len(values)])) * self._columns[places]
@@ -141,15 +130,7 @@ class HighsProgram:
         self.set_options({"simplex_iteration_limit": 5000 + 50 * (len(self._rows) + len(self._columns))})
 
     def run(self) -> highspy.HighsModelStatus:
-        """Solve, or go on solving, until the deadline at most; return how it ended.
-
-        Raises
-        ------
-        OutOfTime
-            The deadline had passed before.
-        HighsError
-            HiGHS did not begin.
-        """
+        """Solve, or go on solving, until the deadline at most; return how it ended."""
         import highspy
 
         self.set_options({"time_limit": self._model.getRunTime() + seconds_left()})
@@ -213,20 +194,6 @@ def units_of(matrix: sparse.csr_array, sides: Vector, lower: Vector, upper: Vect
     The logarithms of the entries times units are centered row by row and column by column, the side of a row being an
     entry whose column has the unit 1 (geometric scaling, Curtis & Reid 1972 minimize their squares). A bound says what
     the size of a variable is where 0 is not between both, else how large the variable is at most.
-
-    Parameters
-    ----------
-    matrix : csr_array of shape (m, n)
-        Sizes of the entries.
-    sides : ndarray of shape (m,)
-        Sizes of the sides, 0 where they say nothing.
-    lower, upper : ndarray of shape (n,)
-        Bounds.
-
-    Returns
-    -------
-    rows, columns : ndarray of shape (m,), (n,)
-        What rows are to be multiplied by, and what variables are to be counted in.
     """
     m, n = matrix.shape
     with np.errstate(divide="ignore"):

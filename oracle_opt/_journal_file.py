@@ -49,22 +49,12 @@ _open: weakref.WeakSet[RecordFile] = weakref.WeakSet()
 class RecordFile:
     """Reads the records of a file, then appends to them; nobody else can open it meanwhile.
 
-    Parameters
-    ----------
-    path : path-like
-        The file; made if it does not exist.
-
     Attributes
     ----------
     records : list of bytes
         Payloads of the records that the file held.
     torn : int
         Bytes at the end that are the beginning of a record; the next one is written over them.
-
-    Raises
-    ------
-    JournalMismatch
-        The file is no journal, is damaged, or is in use.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -130,13 +120,7 @@ class RecordFile:
         )
 
     def append(self, payload: bytes) -> None:
-        """Write one record durably.
-
-        Raises
-        ------
-        OSError
-            The disk is full, say; the file is as it was.
-        """
+        """Write one record durably."""
         if self._file.closed:
             raise JournalMismatch(
                 f"`journal` {self.path} belongs to the process that opened it, and was closed in this one"
@@ -185,13 +169,7 @@ if sys.platform != "win32":
 
 
 def encode(entry: Entry) -> bytes:
-    """Bytes of an entry.
-
-    Raises
-    ------
-    InvalidCut
-        An extra is neither an array nor a number, or an answer gives arrays of objects.
-    """
+    """Bytes of an entry."""
     accuracy = np.nan if entry.query.accuracy is None else entry.query.accuracy
     fields: dict[str, Any] = {"seconds": entry.seconds, "query": entry.query.point, "accuracy": accuracy}
     fields["wishes"] = _names(sorted(entry.query.wishes, key=lambda kind: kind.__name__))

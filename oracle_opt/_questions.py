@@ -24,13 +24,6 @@ class Questions:
     is +inf, the next questions lie half way back to the best point, until a value is finite. If the generator then asks
     the first of these points once more, the next question lies half way between the finite point and the infinite one.
 
-    Parameters
-    ----------
-    generator : QueryPointGenerator
-        Asks.
-    domain : Domain
-        Where.
-
     Attributes
     ----------
     repeated : bool
@@ -46,15 +39,7 @@ class Questions:
         self._n_repeats = self._n_infinite = 0
 
     def next(self) -> Query:
-        """The next question.
-
-        Raises
-        ------
-        Ended
-            The run makes no progress.
-        Exhausted, OutOfTime
-            As `QueryPointGenerator.ask`.
-        """
+        """The next question."""
         if self._going_back:
             return self._halfway()
         previous, self._asked = self._asked, as_query(self._generator.ask(), self._domain, self._generator)
@@ -79,15 +64,7 @@ class Questions:
         return replace(self._asked, point=point)
 
     def answered(self, cut: Cut, best: ObjectiveCut | None) -> bool:
-        """Take up an answer that is new; whether to tell it to the generator.
-
-        Raises
-        ------
-        Ended
-            It is +inf, and so were too many before it.
-        InvalidCut
-            It is +inf, and nothing is known of a point with a finite value.
-        """
+        """Take up an answer that is new; whether to tell it to the generator."""
         if not is_infinite(cut):
             if self._going_back and isinstance(cut, ObjectiveCut):
                 self._inside = cut.point

@@ -58,18 +58,7 @@ class Raised:
 def do_task(
     ticket: int, recipe: Parcel, shared: Parcel, function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> tuple[str, Any]:
-    """Name of the process, and what the task answers.
-
-    Parameters
-    ----------
-    ticket : int
-        Makes each submission one of its own: an executor may know the answers of equal ones.
-    recipe, shared : Parcel
-        What all tasks need, and what those of one call do.
-    function : callable
-    arguments : tuple
-        The answer is ``function(made of the recipe, shared, *arguments)``.
-    """
+    """Name of the process, and what the task answers."""
     worker, at_hand = f"{platform.node()} {os.getpid()}", here.get(recipe.key)
     try:
         try:

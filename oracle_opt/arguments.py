@@ -23,13 +23,7 @@ P = ParamSpec("P")
 
 
 def called_otherwise(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a function whose arguments have other names elsewhere: a call with one of these is told ours.
-
-    Parameters
-    ----------
-    **names : str
-        What the argument is called elsewhere, and what to pass here.
-    """
+    """Decorate a function whose arguments have other names elsewhere: a call with one of these is told ours."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @wraps(function)
@@ -45,17 +39,7 @@ def called_otherwise(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]
 
 
 def instance(name: str, value: object, kind: type[T], instead: str) -> T:
-    """Return a value of a class, or refuse it.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument.
-    value : object
-    kind : type
-    instead : str
-        What to pass, in words: "a Domain such as Box(lower, upper)".
-    """
+    """Return a value of a class, or refuse it."""
     if isinstance(value, kind):
         return value
     hint = f"; call it: {value.__name__}(...)" if isinstance(value, type) and issubclass(value, kind) else ""
@@ -91,21 +75,7 @@ def real(
     below: float = inf,
     infinite: bool = False,
 ) -> float:
-    """Return a number as a float, or refuse it.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument.
-    value : object
-        Any real number that is no bool.
-    least, most : float
-        Bounds that the number may attain.
-    above, below : float
-        Bounds that it may not attain.
-    infinite : bool
-        Whether it may be infinite.
-    """
+    """Return a number as a float, or refuse it."""
     if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu":
         value = value[()]
     if not isinstance(value, Real) or isinstance(value, bool):

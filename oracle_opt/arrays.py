@@ -25,13 +25,7 @@ _NAMED = (FunctionType, MethodType, BuiltinFunctionType, ModuleType, type)  # kn
 
 
 def real_array(values: ArrayLike) -> Vector:
-    """Return a new array of floats.
-
-    Raises
-    ------
-    TypeError, ValueError
-        These are no real numbers: complex ones, words, rows of different lengths.
-    """
+    """Return a new array of floats."""
     given = np.asarray(values)
     if given.dtype.kind not in "fiubO":
         raise TypeError(f"real numbers are needed, not {given.dtype}")
@@ -51,16 +45,6 @@ def digest(*things: object) -> str:
     *things : array, sparse matrix, number, str, bytes, None, or sequence, mapping or set of such
         Arrays count with their type, shape and every bit, whatever their layout in memory; sparse matrices as rows of
         sorted entries, whatever their format; numbers by their value, so 1 is 1.0.
-
-    Returns
-    -------
-    str
-        The same on every machine.
-
-    Raises
-    ------
-    InvalidArgument
-        Something else, or an array of objects.
 
     Examples
     --------

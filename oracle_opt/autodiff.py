@@ -17,15 +17,7 @@ Differentiated = Callable[[Vector], tuple[float, Vector]]
 
 
 def of_jax(name: str, function: Any) -> Differentiated:
-    """Return a function of JAX as one that returns value and gradient, compiled at its first call.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument.
-    function : callable
-        Maps a JAX array of shape (n,) to a number.
-    """
+    """Return a function of JAX as one that returns value and gradient, compiled at its first call."""
     callback(name, function, "a function of a JAX array")
     jax = require("jax", "jax", "functions of JAX")
     compiled = jax.jit(jax.value_and_grad(function))
@@ -40,15 +32,7 @@ def of_jax(name: str, function: Any) -> Differentiated:
 
 
 def of_torch(name: str, function: Any) -> Differentiated:
-    """Return a function of PyTorch as one that returns value and gradient.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument.
-    function : callable
-        Maps a tensor of shape (n,) to a number.
-    """
+    """Return a function of PyTorch as one that returns value and gradient."""
     callback(name, function, "a function of a tensor")
     torch = require("torch", "torch", "functions of PyTorch")
 

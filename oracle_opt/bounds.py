@@ -63,17 +63,6 @@ def closed(
     """Whether a gap is closed: within the tolerances, or both bounds are 0 up to the resolution of the value.
 
     Bounds that cross by more than that close nothing: then the best point misses a constraint.
-
-    Parameters
-    ----------
-    upper, lower : float
-        The bounds.
-    rtol, atol : float
-        The gap is closed if it is at most ``max(atol, rtol * abs(upper))``.
-    resolution : float
-        `BoundTracker.resolution`; without a tolerance, it closes nothing.
-    price : float
-        `BoundTracker.price`, which counts as gap.
     """
     gap = upper - lower
     if not isfinite(gap):
@@ -85,11 +74,6 @@ def closed(
 
 class CutAverage:
     """Objective cuts averaged with weights: a running convex combination, and what rounding can have done to it.
-
-    Parameters
-    ----------
-    dimension : int
-        Number of variables.
 
     Attributes
     ----------

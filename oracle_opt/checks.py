@@ -211,11 +211,6 @@ def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
     """Give a cut of `point` back, its numbers as floats and arrays of floats; a bare one where f is +inf.
 
     A value without a finite subgradient, as that of a root at 0, counts as +inf, and so does one whose square is.
-
-    Raises
-    ------
-    InvalidCut
-        It is none.
     """
     if not isinstance(cut, ObjectiveCut | FeasibilityCut):
         raise InvalidCut(f"`query` must return an ObjectiveCut or a FeasibilityCut, got {cut!r}")

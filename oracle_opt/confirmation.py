@@ -33,15 +33,6 @@ class Confirmation:
     walks past: a maximum that is taken for a minimum as its subgradient is 0, values that no convex function has. They
     prove nothing.
 
-    Parameters
-    ----------
-    oracle : Oracle
-        That of the run.
-    check : bool
-        Whether to recompute the value.
-    probes : int or "auto"
-        How many; "auto" is a quarter of the calls, from 4 to 8, and none where cuts have a witness.
-
     Attributes
     ----------
     checks : list of str

@@ -27,11 +27,6 @@ class AnswerMemory:
     Every feasibility cut is then satisfied, up to its error, by the points of all objective cuts. So a pair is tested
     both ways, with three small matrices times a vector. With many variables those count alone that are not 0 at a
     point.
-
-    Parameters
-    ----------
-    dimension : int
-        Number of variables.
     """
 
     def __init__(self, dimension: int) -> None:

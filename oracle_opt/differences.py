@@ -30,22 +30,6 @@ class Differences:
         f(x) >= f(z) + g @ (x - z) >= f(z) + m @ (x - z) - sum_i r_i abs(x_i - z_i)    for all x,
 
     and the last sum is at most its maximum over the smallest box around the domain: the error of the cut.
-
-    Parameters
-    ----------
-    function : callable
-        Maps a point of shape (n,) to a finite number.
-    domain : Domain
-        Bounded, n at most 50.
-    accuracy : float
-        By how much a value may be wrong, relative to ``max(1, abs(value))``.
-    executor : concurrent.futures.Executor, optional
-        Computes the values of a cut at the same time.
-
-    Raises
-    ------
-    InvalidArgument
-        An argument cannot be used.
     """
 
     def __init__(

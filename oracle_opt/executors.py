@@ -53,27 +53,7 @@ def successive(count: int, parts: int) -> list[tuple[int, int]]:
 
 
 class Workers(Generic[T]):
-    """Whoever does the tasks: an executor of the user's, or this process.
-
-    Parameters
-    ----------
-    build : callable
-        Takes no arguments and makes what the tasks need. Called once in each process, which it is sent to by
-        cloudpickle.
-    executor : Executor, optional
-        Does the tasks; default is this process, one task after the other.
-    name, instead : str
-        The argument of the user's that `build` rests on, and what to pass if it cannot be pickled.
-    made : object, optional
-        What `build` makes, where this process has it.
-
-    Raises
-    ------
-    InvalidArgument
-        The executor is none, or may do tasks in another process and `build` cannot be pickled.
-    MissingPackage
-        Tasks of an executor need the packages of the extra `parallel`.
-    """
+    """Whoever does the tasks: an executor of the user's, or this process."""
 
     def __init__(
         self, build: Callable[[], T], executor: Executor | None, name: str, instead: str, made: T | None = None
@@ -101,22 +81,6 @@ class Workers(Generic[T]):
 
         Linear algebra has one thread in every task, so that no sum depends on who does it; without an executor and
         without the package threadpoolctl it has as many as it likes.
-
-        Parameters
-        ----------
-        function : callable
-            A function of a module, so that workers find it by its name.
-        shared : object
-            What all these tasks need, such as a vector, and do not change. If it is large, a process is sent it once.
-        arguments : sequence of tuple
-            They can be pickled, and are small.
-
-        Raises
-        ------
-        ExecutorFailed
-            The executor takes no tasks, lost one, or a worker ran out of memory.
-        Exception
-            What a task raised; its traceback is in the notes.
         """
         if self.executor is None:
             with one_thread():
@@ -239,21 +203,7 @@ class _Hashed:
 
 
 def sendable(name: str, thing: object, instead: str) -> str:
-    """Hash of what cloudpickle makes of a thing, 32 hexadecimal digits; nothing of it is kept.
-
-    Parameters
-    ----------
-    name : str
-        The argument that is, or holds, the thing.
-    thing : object
-    instead : str
-        What to do if it cannot be sent, a sentence.
-
-    Raises
-    ------
-    InvalidArgument
-        It cannot be pickled.
-    """
+    """Hash of what cloudpickle makes of a thing, 32 hexadecimal digits; nothing of it is kept."""
     pickler = require("cloudpickle", *WHY).Pickler
     file = _Hashed()
     try:

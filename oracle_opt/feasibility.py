@@ -13,21 +13,7 @@ FAR = 1e6  # variables that get larger count as this: what rounding leaves of th
 
 
 def allowed(sizes: Any, point: Vector, sides: Vector, tolerance: float, extent: Vector) -> Vector:
-    """By how much rows may be missed: ``tolerance * (|A| @ |point| + |sides|)``, and what is rounding alone.
-
-    Parameters
-    ----------
-    sizes : ndarray or sparse matrix of shape (m, n)
-        Sizes of the rows' entries, |A|.
-    point : ndarray of shape (n,)
-        The point.
-    sides : ndarray of shape (m,)
-        The right-hand sides.
-    tolerance : float
-        Share of the terms that may be missed.
-    extent : ndarray of shape (n,)
-        Largest size of each variable in the domain.
-    """
+    """By how much rows may be missed: ``tolerance * (|A| @ |point| + |sides|)``, and what is rounding alone."""
     terms: Vector = sizes @ (tolerance * np.abs(point) + ROUNDING * np.minimum(extent, FAR))
     return terms + tolerance * np.abs(sides)
 

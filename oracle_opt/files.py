@@ -30,20 +30,7 @@ _LONGEST = 200  # bytes; file systems allow 255
 
 
 def atomic_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` make a file beside `path`, then put it in place at once.
-
-    Parameters
-    ----------
-    path : Path
-        Final place; replaced if it exists. Its folder must exist.
-    write : callable
-        Called with the path of an empty temporary file, which it is to fill.
-
-    Raises
-    ------
-    OSError
-        The folder cannot be written to. Whatever goes wrong, `path` is as it was and the temporary file is gone.
-    """
+    """Let `write` make a file beside `path`, then put it in place at once."""
     prefix = f"{TEMPORARY}{_machine()}-{os.getpid()}-"
     handle, temporary = tempfile.mkstemp(prefix=prefix, suffix=path.suffix, dir=path.parent)
     os.close(handle)
@@ -64,13 +51,7 @@ def atomic_text(path: Path, text: str) -> None:
 
 
 def lock(file: FileIO) -> None:
-    """Lock an open file until it is closed, or the process ends, however it does.
-
-    Raises
-    ------
-    BlockingIOError
-        Somebody else has locked it.
-    """
+    """Lock an open file until it is closed, or the process ends, however it does."""
     try:
         if sys.platform == "win32":
             file.seek(1 << 62)  # one byte far behind the end: it keeps nobody from reading
@@ -129,11 +110,6 @@ def folder_name(name: str) -> str:
     """Name of a folder for a name of any kind: different names get different ones, and none leads elsewhere.
 
     Characters with a meaning to a file system become ``%`` and two hexadecimal digits a byte, as in web addresses.
-
-    Raises
-    ------
-    InvalidArgument
-        The name is empty, or longer than 200 bytes.
     """
     escaped = "".join(_escape(c) if c in '<>:"/\\|?*%' or not c.isprintable() else c for c in name)
     if escaped.startswith(".") or escaped.split(".")[0].rstrip().upper() in _RESERVED:

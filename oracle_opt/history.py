@@ -253,11 +253,6 @@ def machine_memory() -> int | None:
 def peak_memory() -> int | None:
     """Largest resident memory of this process since it began, in bytes.
 
-    Returns
-    -------
-    int or None
-        None where the system does not tell, as on Windows. Processes that this one has started are not counted.
-
     Notes
     -----
     Linux tells it as VmHWM; its `ru_maxrss` may be that of the process that started this one, which holds for the

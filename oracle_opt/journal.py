@@ -38,24 +38,10 @@ ROUNDING = 1e-8  # relative to the value and to the terms of the cut: by so much
 class Journal(Listener):
     """Reads what a file holds, then appends to it; no other run can open it meanwhile.
 
-    Parameters
-    ----------
-    path : path-like
-        The file; made if it does not exist.
-    identity : mapping of str to str
-        What makes this run what it is: problem, generator, starting point.
-    kinds : set of kinds of answers
-        What cuts may carry and queries wish for.
-
     Attributes
     ----------
     entries : list of Entry
         The answers that the file held.
-
-    Raises
-    ------
-    JournalMismatch
-        The file belongs to another run, is no journal, is damaged, or is in use.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: dict[str, str], kinds: Set[Kind] = frozenset()) -> None:
@@ -165,13 +151,7 @@ class Journal(Listener):
         return entry
 
     def answered(self, entry: Entry) -> None:
-        """Write one answer durably.
-
-        Raises
-        ------
-        OSError
-            The disk is full, say; the file holds all answers before this one.
-        """
+        """Write one answer durably."""
         self._file.append(encode(entry))
 
     def end(self, result: Result) -> None:

@@ -9,26 +9,7 @@ from oracle_opt.errors import MissingPackage
 
 
 def require(module: str, extra: str, purpose: str) -> ModuleType:
-    """Import a module of a package that comes with an extra of oracle-opt.
-
-    Parameters
-    ----------
-    module : str
-        Such as "pandas" or "sklearn.datasets".
-    extra : str
-        The extra of oracle-opt that installs it, such as "study".
-    purpose : str
-        What it is needed for, as it goes on after "is needed for".
-
-    Returns
-    -------
-    module
-
-    Raises
-    ------
-    MissingPackage
-        It is not installed. Where it is, and its import fails, the error of the import stays as it is.
-    """
+    """Import a module of a package that comes with an extra of oracle-opt."""
     package = module.split(".")[0]
     try:
         import_module(package)

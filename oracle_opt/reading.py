@@ -31,24 +31,7 @@ _INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file; unpack it if its name ends in .gz, .bz2 or .xz, or its content begins as one of these does.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    bytes
-        Its content.
-
-    Raises
-    ------
-    InvalidData
-        There is no such file, it cannot be read, its packing is damaged, or it unpacks to more than 64 MiB and more
-        than 200 times its own size. The environment variable ORACLE_OPT_MAX_UNPACKED states another limit, in bytes.
-    """
+    """Read a file; unpack it if its name ends in .gz, .bz2 or .xz, or its content begins as one of these does."""
     if path.is_dir():
         raise InvalidData(f"{path} is a folder, and a file is wanted")
     if path.exists() and not path.is_file():
@@ -102,11 +85,6 @@ def read_text(path: Path) -> str:
     r"""Read a text file, as `read_bytes` does; lines end in ``\n``.
 
     The text is UTF-8, with or without a mark at its beginning, or else Latin-1.
-
-    Raises
-    ------
-    InvalidData
-        As for `read_bytes`, or the file holds control characters.
     """
     content = read_bytes(path).removeprefix(codecs.BOM_UTF8)
     try:
@@ -134,15 +112,7 @@ def shown(word: str) -> str:
 
 
 def number(word: str, infinite: bool = False) -> float | None:
-    """Value of a word of ASCII digits, point, signs and exponent; None if it is no number or not finite.
-
-    Parameters
-    ----------
-    word : str
-        Without blanks.
-    infinite : bool
-        Whether ``inf`` is a number, too.
-    """
+    """Value of a word of ASCII digits, point, signs and exponent; None if it is no number or not finite."""
     if infinite and _INFINITY.fullmatch(word):
         return float(word)
     if _FOREIGN.search(word):
@@ -171,15 +141,7 @@ def whole(word: str) -> int | None:
 
 
 class Words:
-    """Words of a text file, in order, that know their lines.
-
-    Parameters
-    ----------
-    path : Path
-        The file, for the messages.
-    lines : iterable of (int, str)
-        Numbers and texts of the lines that count.
-    """
+    """Words of a text file, in order, that know their lines."""
 
     def __init__(self, path: Path, lines: Iterable[tuple[int, str]]) -> None:
         self.path = path
@@ -204,13 +166,7 @@ class Words:
         return wrong(self.path, at, reason)
 
     def numbers(self, places: slice | Iterable[int] = slice(None), infinite: bool = False) -> Vector:
-        """Values of words at these places.
-
-        Raises
-        ------
-        InvalidData
-            One is no finite number.
-        """
+        """Values of words at these places."""
         chosen = range(len(self.words))[places] if isinstance(places, slice) else places
         words = [self.words[k] for k in chosen]
         plain = numbers(words)

@@ -309,19 +309,7 @@ def _point_in_words(point: Vector) -> str:
 def summary(
     status: Status, reason: str, promise: str, bounds: BoundTracker, recorder: HistoryRecorder, wanted: float
 ) -> str:
-    """What there is to say of a run, in sentences.
-
-    Parameters
-    ----------
-    status, reason : Status, str
-        How it ended, and why if there is more to say of that.
-    promise : str
-        What the domain promises of a minimizer, in words; empty if it promises nothing.
-    bounds, recorder : BoundTracker, HistoryRecorder
-        What is proven, and what was seen.
-    wanted : float
-        The gap that was asked for.
-    """
+    """What there is to say of a run, in sentences."""
     whose = "Its" if status is Status.EXHAUSTED else "The"
     said = [f"{whose} reason: {reason}."] if reason else []
     if status is Status.EMPTY and promise:

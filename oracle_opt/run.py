@@ -53,13 +53,6 @@ class Run:
     `result`, and gives any other exception the partial one. `Ended` is raised by these four methods, and never while
     code of a user's runs, which might swallow it.
 
-    Parameters
-    ----------
-    oracle, generator, point
-        As for `minimize`.
-    options : RunOptions
-        Its keyword arguments.
-
     Attributes
     ----------
     generator, choice : QueryPointGenerator, str
@@ -213,13 +206,7 @@ class Run:
         listener.begin(self)
 
     def ask(self) -> Query:
-        """Ask for the next query.
-
-        Raises
-        ------
-        Ended
-            A limit is reached, or there is nothing left to ask.
-        """
+        """Ask for the next query."""
         if self.recorder.n_calls >= self.options.max_calls:
             raise Ended(Status.MAX_CALLS)
         if self._ends < inf and perf_counter() >= self._ends:
@@ -237,13 +224,7 @@ class Run:
         return query
 
     def answer(self, query: Query) -> Cut:
-        """Answer it: from memory, by a listener that knows, or by a call of the oracle.
-
-        Raises
-        ------
-        Ended
-            No point is feasible, or no time is left in a long call.
-        """
+        """Answer it: from memory, by a listener that knows, or by a call of the oracle."""
         if self._questions.repeated:
             return self._cut
         self._query, oracle = query, self.oracle
@@ -367,13 +348,7 @@ class Run:
         self.pay()
 
     def check(self, verdict: Status | None) -> None:
-        """End the run where it is over: by the verdict, a listener, or a generator that gave up.
-
-        Raises
-        ------
-        Ended
-            It is over.
-        """
+        """End the run where it is over: by the verdict, a listener, or a generator that gave up."""
         status = verdict or (Status.STOPPED if self._stopped else self._given_up)
         if status is not None:
             options, n_calls = self.options, self.recorder.n_calls
@@ -398,13 +373,7 @@ _used: dict[tuple[int, int], object] = {}
 
 @contextmanager
 def _in_use(oracle: Oracle, generator: QueryPointGenerator) -> Iterator[None]:
-    """Keep both for one run, until the block ends; an oracle that is stateless may serve several.
-
-    Raises
-    ------
-    InvalidArgument
-        Another run, of this thread or of another, is using one of them.
-    """
+    """Keep both for one run, until the block ends; an oracle that is stateless may serve several."""
     run, taken = object(), []
     try:
         for name, thing in (("oracle", oracle), ("generator", generator)):

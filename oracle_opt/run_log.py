@@ -28,13 +28,7 @@ TITLES = f"{'call':>8}  {'step':<11} {'upper bound':>17} {'lower bound':>17} {'r
 
 
 def line_writer(log: bool | Line) -> Line | None:
-    """What writes a line: nothing for False, standard error for True, or the user's function.
-
-    Raises
-    ------
-    InvalidArgument
-        It is nothing of that kind.
-    """
+    """What writes a line: nothing for False, standard error for True, or the user's function."""
     if log is True:
         return to_standard_error
     if log is False:
@@ -59,11 +53,6 @@ def to_standard_error(line: str) -> None:
 class RunLog(Listener):
     """The lines of one run: two above it, one for each of the first ten calls and then at most one a second, the last
     call, and how the run ended.
-
-    Parameters
-    ----------
-    log : bool or callable
-        As for `minimize`.
     """
 
     def __init__(self, log: bool | Line) -> None:

@@ -18,13 +18,7 @@ from oracle_opt.words import shown
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a run is asked for; `minimize` says what each means.
-
-    Raises
-    ------
-    InvalidArgument
-        One of them is of the wrong kind.
-    """
+    """What a run is asked for; `minimize` says what each means."""
 
     rtol: float
     atol: float

@@ -37,19 +37,7 @@ WITNESS = ("eigenvector", "factor", "diagonal")
 
 @dataclass(frozen=True, eq=False)
 class MaxEigenvalueProgram:
-    """The data of ``f(y) = trace * lambda_max(C - sum_i y_i A_i) + b @ y``; of C and A_i the symmetric part counts.
-
-    Parameters
-    ----------
-    matrix : AffineMatrix
-        C and the A_i.
-    trace : float
-        Positive.
-    b : ndarray of shape (m,)
-        The linear term.
-    domain : Domain
-        Of y.
-    """
+    """The data of ``f(y) = trace * lambda_max(C - sum_i y_i A_i) + b @ y``; of C and A_i the symmetric part counts."""
 
     matrix: AffineMatrix
     trace: float
@@ -69,15 +57,6 @@ def cut_excess(program: MaxEigenvalueProgram, claim: CutClaim, exactly: bool = F
     of shape (N,); one of them is enough. Constant and slope above are computed again from C, A, b and trace, in floats
     with all rounding or in fractions. What is claimed beyond the constant, and the slope claimed less the slope proven
     at its largest over the promised set, make the excess.
-
-    Parameters
-    ----------
-    program : MaxEigenvalueProgram
-        The data.
-    claim : CutClaim
-        The affine function and its witness.
-    exactly : bool
-        Whether to count in fractions.
 
     Returns
     -------
@@ -187,26 +166,6 @@ def value_bound(program: MaxEigenvalueProgram, point: Vector, exactly: bool = Fa
 
     *In fractions*, for orders up to 100. M is computed exactly and rounded to 70 bits, by which its norm changes by at
     most ``N / 2`` units, and all leading minors of ``s I - M`` are positive whole numbers: it is positive definite.
-
-    Parameters
-    ----------
-    program : MaxEigenvalueProgram
-        The data.
-    point : ndarray of shape (m,)
-        Where.
-    exactly : bool
-        Whether to count in fractions, if the order allows it.
-
-    Returns
-    -------
-    float, Fraction or None
-        None for orders above 8000, whose dense matrices take too much memory, for numbers too large for floats, and
-        where LAPACK finds no eigenvalues.
-
-    Raises
-    ------
-    Refuted
-        The point has another shape, or is not finite.
 
     References
     ----------

@@ -23,30 +23,7 @@ NEARER = 0.03  # s comes nearer to that by this factor
 def leading(
     M: sparse.csr_array, count: int, start: Vector | None, whole: bool = False
 ) -> tuple[Vector, Matrix, float] | None:
-    """Largest eigenpairs, and what a proof leaves open.
-
-    Parameters
-    ----------
-    M : csr_array of shape (N, N)
-        Symmetric.
-    count : int
-        How many are wanted, fewer than N.
-    start : ndarray of shape (N,), optional
-        Where Lanczos starts.
-    whole : bool
-        Whether all of the cluster of the largest eigenvalue is wanted, with at least one vector outside it.
-
-    Returns
-    -------
-    values : ndarray of shape (k,)
-        Eigenvalues, the largest first; `count` of them or more.
-    vectors : ndarray of shape (N, k)
-        Eigenvectors.
-    error : float
-        No eigenvalue is larger than ``values[0] + error``.
-
-    None where the largest eigenvalue was missed twice.
-    """
+    """Largest eigenpairs, and what a proof leaves open."""
     norm = absolute_norm(M)
     for _ in range(2):
         found = _lanczos(M, norm, count, start, whole) or _inverse_lanczos(M, norm, count)
@@ -134,13 +111,6 @@ class Bounded:
 
     It succeeds in floating-point arithmetic only for a matrix that is positive semidefinite but for ``order * EPS``
     times its trace (Rump 2006). It needs one dense matrix of the order of M.
-
-    Parameters
-    ----------
-    M : csr_array of shape (N, N)
-        Symmetric.
-    value : float
-        The bound.
     """
 
     def __init__(self, M: sparse.csr_array, value: float) -> None:

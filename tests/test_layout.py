@@ -204,3 +204,41 @@ def test_every_generator_has_an_example():
 
     classes = [thing for name in generators.__all__ if isinstance(thing := getattr(generators, name), type)]
     assert [one.__name__ for one in classes if ">>>" not in (one.__doc__ or "")] == []
+
+
+# What stands here may only fall. Whatever else comes in says in its commit what goes out for it.
+BUDGET = {"lines shipped": 75_111, "files shipped": 474, "lines of tests": 55_700}
+
+
+def test_the_budget_of_lines_is_kept() -> None:
+    shipped = [path for folder in FOLDERS for path in _sources(folder) if path.suffix != ".h"]
+    tests = [path for path in (ROOT / "tests").rglob("*.py") if "__pycache__" not in path.parts]
+    found = {
+        "lines shipped": sum(path.read_bytes().count(b"\n") for path in shipped),
+        "files shipped": len(shipped),
+        "lines of tests": sum(path.read_bytes().count(b"\n") for path in tests),
+    }
+    assert {name: number for name, number in found.items() if number > BUDGET[name]} == {}
+
+
+@pytest.mark.parametrize(
+    ("subject", "passes"),
+    [
+        ("Prove cuts with floats first", True),
+        ("Bring the table of peers up to date", True),
+        ("Pass the weights on", True),
+        ("Need no compiler for wheels", True),
+        ("x" * 73, False),
+        ("Fixed a bug of the driver", False),
+        ("Fixes a bug of the driver", False),
+        ("Fixing a bug of the driver", False),
+    ],
+)
+@needs_sources
+def test_the_hook_reads_subjects(subject: str, passes: bool) -> None:
+    pattern = re.search(r"entry: '(.*)'", (ROOT / ".pre-commit-config.yaml").read_text())
+    assert pattern is not None
+    body = (
+        "\n\nFixed since a line of the reason may be longer than a subject, and be told in any form of the verb, too.\n"
+    )
+    assert (re.search(pattern[1], subject + body, re.MULTILINE | re.DOTALL) is None) == passes

@@ -270,25 +270,6 @@ def flatten(rows: Rows, best: ObjectiveCut, upper: float, domain: Domain, first:
 
     is as good where it matters: it equals b where c does, and excludes what c excludes but for a strip of a millionth
     of the way from the best point. What is left in the proven bound is a millionth of the gap of the model.
-
-    Parameters
-    ----------
-    rows : Rows
-        The objective cuts.
-    best : ObjectiveCut
-        The cut at the best point.
-    upper : float
-        Best value with its error.
-    domain : Domain
-        Where the cuts hold.
-    first : int
-        Number of rows that are left as they are.
-
-    Returns
-    -------
-    ndarray of bool, or None
-        Mask of the rows that stay, of those before the call; the combinations stand behind them. `None` if no row was
-        too steep.
     """
     limit = STEEP * float(np.abs(best.subgradient).max())
     steep = rows.steepness > limit

@@ -72,20 +72,6 @@ def gains(domain: Domain, slope: Vector, active: Coordinates) -> Vector:
 
     In a simplex all that it holds is moved; without simplices each variable goes from 0 to its upper bound, or to 1
     where it has none, and the active ones do not count.
-
-    Parameters
-    ----------
-    domain : Domain
-        One that `face_refusal` does not refuse.
-    slope : ndarray of shape (n,)
-        That of the linear function.
-    active : ndarray of int, shape (k,)
-        With at least one of each simplex.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Negative where the function would be higher.
     """
     blocks = domain.simplices()
     if blocks is None:

@@ -19,17 +19,6 @@ class FactorZeros:
     """Equations ``v' R = 0``, such as the one that halves a graph, with a multiplier for each v and column of R.
 
     As an equation of R R' it has none: its gradient is zero where it holds.
-
-    Parameters
-    ----------
-    chosen : ndarray of int
-        Which A_i are ``norms_i v v'``.
-    norms : ndarray of shape (k,)
-        Their norms.
-    vectors : ndarray of shape (k, N)
-        The v, of norm one.
-    sizes : ndarray of shape (k,)
-        Largest entries of the A_i.
     """
 
     def __init__(self, chosen: NDArray[np.intp], norms: Vector, vectors: Matrix, sizes: Vector) -> None:
@@ -80,13 +69,6 @@ class FactorZeros:
         """The least change D of R with ``v' (R + D) = 0`` to first order, and ``D_i`` orthogonal to the unit vectors.
 
         ``D_i = (I - u_i u_i') sum_a v_ai w_a``, where the w solve a system with an equation for each entry of `excess`.
-
-        Parameters
-        ----------
-        R : ndarray of shape (N, k)
-            The factor.
-        units : ndarray of shape (N, k)
-            The u: rows of norm one, or zero where a row may change as it will.
         """
         count, columns = len(self._vectors), R.shape[1]
         system = np.einsum("ai,bi,ij,il->ajbl", self._vectors, self._vectors, units, units, optimize=True)
@@ -124,17 +106,6 @@ def _root(rows: NDArray[np.intp], columns: NDArray[np.intp], data: Vector, order
 
 class FactorRows:
     """Spheres on which a factor R lives, ``norm(R_i)^2 = t_i``; rows that are not fixed share the rest of the trace.
-
-    Parameters
-    ----------
-    told : Eigenpairs
-        Matrix function, trace and b.
-    fixed : tuple of four ndarrays
-        Which A_i fix a row; the row, ``t_i = b_i / a_i``, and the entry a_i of each.
-    rest : float
-        Trace of the rows that are not fixed.
-    zeros : FactorZeros or None
-        The other equations.
 
     Attributes
     ----------

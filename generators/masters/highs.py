@@ -36,11 +36,6 @@ class WarmLP:
     Solved by the simplex method from the last basis: the dual one after a row was added, the primal one after a column.
     Copies go on from the same basis.
 
-    Parameters
-    ----------
-    cost, lower, upper : ndarray of shape (n,)
-        Costs and bounds of the first columns; those added later cost nothing.
-
     Attributes
     ----------
     ray : ndarray of shape (n_rows,)
@@ -63,13 +58,7 @@ class WarmLP:
         self._program.add_columns(lower, upper, matrix)
 
     def add_rows(self, matrix: Matrix, lower: Vector, upper: Vector) -> None:
-        """Add the rows ``lower <= matrix @ x <= upper``.
-
-        Raises
-        ------
-        LPFailure
-            HiGHS takes none of them: entries above 1e15.
-        """
+        """Add the rows ``lower <= matrix @ x <= upper``."""
         try:
             self._program.add_rows(matrix, lower, upper)
         except HighsError as problem:
@@ -91,14 +80,6 @@ class WarmLP:
         """Return solution and row multipliers, or `None` if the rows contradict each other.
 
         Each attempt ends after as many steps as only one that cycles takes, or when the time is over.
-
-        Raises
-        ------
-        LPFailure
-            HiGHS neither solved the program nor proved it infeasible: warm, cold, with looser tolerances, by its
-            interior point method.
-        OutOfTime
-            The deadline passed.
         """
         contradicted, program = False, self._program
         self.ray = np.zeros(0)

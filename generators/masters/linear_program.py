@@ -51,15 +51,6 @@ class CutLP(ABC):
     ``sum_i y_i scale_i slope_ik`` less what the equalities pay: one product with the cuts. Those with a negative one
     are added and the program is solved again until there are none; then its minimum is that of all columns.
 
-    Parameters
-    ----------
-    domain : Domain
-        With bounded linear constraints.
-    t_lower, t_upper : float
-        Bounds of t.
-    n_heights : int
-        Number of variables such as t, whose sum is minimized; default 1.
-
     References
     ----------
     Bixby, Gregory, Lustig, Marsten & Shanno (1992), "Very large-scale linear programming: a case study in combining
@@ -110,11 +101,6 @@ class CutLP(ABC):
         """Take up the pool's new cuts and minimize; `None` if the feasibility cuts provably leave nothing.
 
         Without objective cuts the value is -inf and the point satisfies the feasibility cuts.
-
-        Raises
-        ------
-        LPFailure
-            HiGHS failed numerically, or calls rows contradictory and no multipliers prove it.
         """
         self._take_up(pool)
         solved = self._lp.solve()
@@ -234,11 +220,6 @@ class ModelLP(CutLP):
     theta is counted from the value of the cut that is best at first, in units of its slope. Every row is divided by the
     geometric mean of this unit and its own largest entry. The solver's absolute tolerances then mean the same on every
     problem, and a steep or a flat row keeps all its entries above those HiGHS takes for zero.
-
-    Parameters
-    ----------
-    domain : Domain
-        With bounded linear constraints.
     """
 
     def __init__(self, domain: Domain) -> None:
@@ -277,11 +258,6 @@ class ChebyshevLP(CutLP):
     is left of a slope that the affine hull does not see is rounding, and must not be blown up to a row. The multipliers
     a of the objective rows give, with U the upper bound, the lower bound ``U - r / sum(a / norm)``, so the gap closes
     with the radius.
-
-    Parameters
-    ----------
-    domain : Domain
-        With bounded linear constraints.
     """
 
     def __init__(self, domain: Domain) -> None:
@@ -313,13 +289,6 @@ class MulticutLP(CutLP):
 
     Whole cuts, of calls without summands and the aggregate of cuts that were dropped, bound the sum of all theta_j.
     Units and scales are those of `ModelLP`; theta_j is counted from the first cut of its summand.
-
-    Parameters
-    ----------
-    domain : Domain
-        With bounded linear constraints.
-    n_summands : int
-        Number of summands.
 
     References
     ----------

@@ -40,17 +40,6 @@ class LowRankStart:
 
     Nothing is assumed of the factor: the minorant holds for any, and the value is the oracle's.
 
-    Parameters
-    ----------
-    told : Eigenpairs
-        An answer of the oracle, for the matrix function, trace and b.
-    rows : FactorRows
-        Which norms of rows of R the A_i fix.
-    domain : Domain
-        On which the minorants are compared.
-    factor : ndarray of shape (N, k), optional
-        Where to start, from an earlier run; default: drawn.
-
     Attributes
     ----------
     factor : ndarray of shape (N, k)
@@ -84,15 +73,7 @@ class LowRankStart:
         self.bound = -np.inf
 
     def tell(self, cut: ObjectiveCut, vectors: Matrix) -> Vector | None:
-        """Take an answer, and return the next point to ask, or None where the start is over.
-
-        Parameters
-        ----------
-        cut : ObjectiveCut
-            The answer at the last point that this returned, or at any point before that.
-        vectors : ndarray of shape (N, k)
-            Leading eigenvectors there.
-        """
+        """Take an answer, and return the next point to ask, or None where the start is over."""
         self._upper = min(self._upper, cut.upper)
         if self.minorant is not None:
             gap = self._upper - self.bound

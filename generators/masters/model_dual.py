@@ -48,11 +48,6 @@ class ModelDual:
     A step costs two products with the cuts, O(m n), and ``O(m^2 k)`` with k variables between their bounds; along a
     step the dual costs O(n). Where it fails, HiGHS is asked.
 
-    Parameters
-    ----------
-    domain : Domain
-        With bounded linear constraints, none of them an inequality of several variables.
-
     References
     ----------
     Li, Sun & Toh (2020), "An asymptotically superlinearly convergent semismooth Newton augmented Lagrangian method for
@@ -83,11 +78,6 @@ class ModelDual:
         """Minimize the model of the pool's cuts; `None` if the feasibility cuts provably leave nothing.
 
         Without objective cuts the value is -inf and the point satisfies the feasibility cuts.
-
-        Raises
-        ------
-        LPFailure
-            Neither this method nor HiGHS found the minimum.
         """
         if not len(pool.objective):
             nearest = nearest_feasible(self._domain, pool.feasibility, self._center)
@@ -244,24 +234,6 @@ def ascent_step(hessian: Matrix, gradient: Vector, start: Vector, count: int, to
     Hessian's eigenvalues may lie eleven orders apart, as cuts of neighboring points do, and a step of 1e-8 must still
     be one uphill. On a support, ``H + rho e e'`` is factorized in place of H, which changes nothing where e @ d is 0,
     and is definite where H is only there.
-
-    Parameters
-    ----------
-    hessian : ndarray of shape (m, m)
-        Positive semidefinite.
-    gradient : ndarray of shape (m,)
-        Linear term.
-    start : ndarray of shape (m,)
-        Nonnegative multipliers, some of the first `count` positive.
-    count : int
-        The multipliers whose sum is kept.
-    tolerance : ndarray of shape (m,)
-        Multipliers at zero with a smaller gain are left there.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        The step.
     """
     step, residual = np.zeros(len(start)), gradient.copy()
     support, refused = start > 0, np.zeros(len(start), dtype=bool)  # refused: entered alone and left at once

@@ -50,21 +50,6 @@ class PrimalMatrix:
 
         Earlier pieces that have more columns together than rows are added up, and those whose share is next to nothing
         are left out: memory stays below that of two matrices of order N.
-
-        Parameters
-        ----------
-        basis : Span or ChosenRows
-            P.
-        V : ndarray of shape (r, r)
-            Multipliers.
-        order : int
-            N.
-        single : tuple of two ndarrays
-            Rows, and what stands there on the diagonal.
-        earlier : PrimalMatrix or None
-            The matrix of an aggregate.
-        share : float
-            Its multiplier.
         """
         diagonal = None
         if len(single[0]):
@@ -139,17 +124,7 @@ class PrimalWitness(Mapping[str, Matrix]):
 
 
 class PrimalParts(Parts):
-    """A minorant as one claim, with the primal matrix as its witness.
-
-    Parameters
-    ----------
-    constant, error : float
-        Constant of the minorant, and by how much it may be too large.
-    slope : ndarray of shape (n,)
-        Its slope.
-    matrix : PrimalMatrix
-        W.
-    """
+    """A minorant as one claim, with the primal matrix as its witness."""
 
     def __init__(self, constant: float, error: float, slope: Vector, matrix: PrimalMatrix) -> None:
         self._constant, self._error, self._slope, self.matrix = constant, error, slope, matrix

@@ -27,17 +27,6 @@ class RowMultipliers:
 class ProximalRows:
     """What `proximal_point` is given: model minus value of the center, and constraints in the unit of the slopes.
 
-    Parameters
-    ----------
-    domain : Domain
-        The simple set of the master.
-    equations, sides : ndarray of shape (k, n) and (k,)
-        Equations ``equations @ z = sides`` that the simple set leaves out.
-    pool : CutPool
-        The cuts, at least one of which is an objective cut.
-    center : ObjectiveCut
-        The center and its value.
-
     Attributes
     ----------
     floor : float

@@ -13,20 +13,7 @@ CHUNK = 1 << 18  # entries of the matrix that are scaled at a time: as many as a
 
 
 def weighted_gram(matrix: Any, weights: Vector) -> Matrix:
-    """``matrix @ diag(weights) @ matrix.T``, dense.
-
-    Parameters
-    ----------
-    matrix : ndarray or sparse array of shape (m, n)
-        The factor.
-    weights : ndarray of shape (n,)
-        Not negative.
-
-    Returns
-    -------
-    ndarray of shape (m, m)
-        A new array.
-    """
+    """``matrix @ diag(weights) @ matrix.T``, dense."""
     roots = np.sqrt(weights)
     if not isinstance(matrix, np.ndarray):
         scaled = matrix.tocsr(copy=True)
@@ -43,20 +30,7 @@ def weighted_gram(matrix: Any, weights: Vector) -> Matrix:
 
 
 def square_products(matrix: Any, weights: Vector) -> Vector:
-    """``matrix**2 @ weights``.
-
-    Parameters
-    ----------
-    matrix : ndarray or sparse array of shape (m, n)
-        Its entries are squared.
-    weights : ndarray of shape (n,)
-        Their weights.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        One sum a row.
-    """
+    """``matrix**2 @ weights``."""
     if not isinstance(matrix, np.ndarray):
         result: Vector = matrix.power(2) @ weights
         return result
@@ -68,18 +42,7 @@ def square_products(matrix: Any, weights: Vector) -> Vector:
 
 
 def steepness(matrix: Any) -> Vector:
-    """Largest size of an entry of each row.
-
-    Parameters
-    ----------
-    matrix : ndarray or sparse array of shape (m, n)
-        The rows.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        0 of rows without entries.
-    """
+    """Largest size of an entry of each row."""
     if not isinstance(matrix, np.ndarray):
         largest: Vector = abs(matrix).max(axis=1).toarray().ravel()
         return largest
@@ -88,20 +51,7 @@ def steepness(matrix: Any) -> Vector:
 
 
 def stacked(blocks: Sequence[Any], last: Vector | None = None) -> Any:
-    """Rows of several matrices above each other; with one more column, perhaps.
-
-    Parameters
-    ----------
-    blocks : sequence of matrices, or of pairs of a matrix and ndarray
-        The matrices, dense or sparse; of pairs, the numbers that the rows are divided by.
-    last : ndarray of shape (m,), optional
-        The last column.
-
-    Returns
-    -------
-    ndarray or sparse array of shape (m, n) or (m, n + 1)
-        A new one, sparse if one of the matrices is.
-    """
+    """Rows of several matrices above each other; with one more column, perhaps."""
     pairs = [block if isinstance(block, tuple) else (block, np.ones(block.shape[0])) for block in blocks]
     n = pairs[0][0].shape[1]
     if all(isinstance(matrix, np.ndarray) for matrix, _ in pairs):

@@ -14,11 +14,6 @@ FEASIBLE = 1e-9  # tolerance of feasibility cuts, relative to their largest entr
 class ScaledRows:
     """Objective cuts counted from the best value, then feasibility cuts, scaled to the slope of the first of those.
 
-    Parameters
-    ----------
-    pool : CutPool
-        With at least one objective cut.
-
     Attributes
     ----------
     count : int

@@ -18,13 +18,6 @@ class RowShare(Parts):
 
     A minorant is made after every call, of some hundred rows: nothing of these is copied. What a row claims is asked of
     the rows when it is wanted, or kept here when the row is dropped before.
-
-    Parameters
-    ----------
-    rows : Rows
-        Where they stand.
-    weights : ndarray of shape (m,)
-        Weights of all rows, nonnegative.
     """
 
     def __init__(self, rows: Rows, weights: Vector) -> None:

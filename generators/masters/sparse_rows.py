@@ -11,13 +11,7 @@ from oracle_opt.arrays import Matrix, Vector
 
 
 class SparseRows:
-    """Compressed sparse rows in arrays that double when they are full: 12 bytes an entry that is not zero.
-
-    Parameters
-    ----------
-    dimension : int
-        Number of columns.
-    """
+    """Compressed sparse rows in arrays that double when they are full: 12 bytes an entry that is not zero."""
 
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension

@@ -37,19 +37,6 @@ def step_within(
 
     Bounds are those of the ball, and values outside it may be lower. A step that leaves it ends at the nearest point of
     the ball or, if that predicts no decrease, at the surface.
-
-    Parameters
-    ----------
-    ball : PromisedBall
-        In which points are asked.
-    y : ndarray of shape (m,)
-        The center.
-    done : SpectralPoint
-        The solution of the master.
-    model : SpectralModel or StructuredModel
-        Its model.
-    hessian : ndarray of shape (m, m)
-        Its quadratic.
     """
     if ball.holds(y + done.s) or not ball.holds(y):
         return y + done.s, done.decrease
@@ -73,30 +60,6 @@ def minimize_within(
     Where the minimizer lies outside, ``multiplier / 2 norm(y + s - center)^2`` is added, with a multiplier for which it
     lies at the surface. The slope of the minorant then points to the center, and over the ball the minorant is least
     right there.
-
-    Parameters
-    ----------
-    ball : PromisedBall
-        In which y lies.
-    y : ndarray of shape (m,)
-        The center of the quadratic.
-    model : StructuredModel
-        The model of the function around y.
-    weight : float
-        The weight of the quadratic.
-    multiplier : float
-        The first one to try; 0 where the last step did not end at the surface.
-    floor : float
-        As that of `minimize_spectral`.
-
-    Returns
-    -------
-    SpectralPoint
-        The step, with the decrease that the model and the quadratic predict.
-    float
-        The weight: larger, where rounding spoiled the master with a smaller one.
-    float
-        The multiplier.
     """
     m, away, told = len(y), y - ball.center, model.told
     found: tuple[SpectralPoint, float, float] | None = None

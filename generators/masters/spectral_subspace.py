@@ -76,23 +76,7 @@ def active_part(V: Matrix, P: Matrix) -> Matrix:
 
 
 def curvature(told: Eigenpairs, y: Vector, group: int, pairs: tuple[Vector, Matrix], W: Matrix, least: float) -> Matrix:
-    """Return ``H_ij = 2 trace tr(A_i W A_j K)``, K of the eigenvectors that are not in the leading group.
-
-    Parameters
-    ----------
-    told : Eigenpairs
-        At y.
-    y : ndarray of shape (m,)
-        The point.
-    group : int
-        Number of leading eigenvectors of the model.
-    pairs : tuple of ndarray
-        All eigenvalues and vectors that are known, but those of blocks of order one.
-    W : ndarray of shape (N, N)
-        Multipliers in the leading eigenspace.
-    least : float
-        Smallest distance of eigenvalues that counts: of those nearer to the largest one second derivatives say nothing.
-    """
+    """Return ``H_ij = 2 trace tr(A_i W A_j K)``, K of the eigenvectors that are not in the leading group."""
     values, vectors = pairs
     others, top, single = vectors[:, group:], told.values[0], told.matrix.single
     K = (others / np.maximum(top - values[group:], least)) @ others.T
@@ -121,13 +105,7 @@ def restricted(model: StructuredModel) -> SpectralModel:
 
 
 def nanoseconds(told: Eigenpairs, r: int, n: int, whole: bool = False) -> tuple[float, float, float]:
-    """Return what a step of an interior point method costs with r vectors and n affine pieces, about.
-
-    Returns
-    -------
-    tuple of float
-        With products of the sparse matrices, of dense ones, and in the multipliers.
-    """
+    """Return what a step of an interior point method costs with r vectors and n affine pieces, about."""
     order, m = told.matrix.order, len(told.b)
     solve, unknowns = FACTOR * m**3, 0.5 * r * (r + 1) + n
     products = 10.0 * r**3 * LARGE + (0.0 if whole else 4.0 * LARGE * order**2 * r)
@@ -138,15 +116,7 @@ def nanoseconds(told: Eigenpairs, r: int, n: int, whole: bool = False) -> tuple[
 
 
 def whole_rows(told: Eigenpairs, few: int) -> ChosenRows | None:
-    """Return the rows of the matrix in larger blocks, where a model of it whole costs little; else None.
-
-    Parameters
-    ----------
-    told : Eigenpairs
-        An answer of the oracle.
-    few : int
-        Order of a model on a subspace; up to which the model is whole whatever it costs.
-    """
+    """Return the rows of the matrix in larger blocks, where a model of it whole costs little; else None."""
     order = told.matrix.order
     rows = ChosenRows(np.setdiff1d(np.arange(order), told.matrix.single), order)
     n = len(told.matrix.single) + 1

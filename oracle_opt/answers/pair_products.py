@@ -27,15 +27,6 @@ class PairProducts:
     over pairs of entries; for diagonal ones that is the product of V and K entry by entry. One of low rank,
     ``sum s u u'``, meets all the others in ``(V u) (K u)'``. All others are multiplied from both sides.
 
-    Parameters
-    ----------
-    order : int
-        N, of the matrices.
-    rows, columns : ndarray of shape (k,)
-        Where some A_i has an entry, each place and its mirror image.
-    entries : csc_array of shape (k, m)
-        Column i holds the entries of A_i in those places.
-
     Attributes
     ----------
     nanoseconds : float

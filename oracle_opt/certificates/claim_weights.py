@@ -33,13 +33,6 @@ def fewest_claims(domain: Domain, terms: Sequence[Weighted]) -> Sequence[Weighte
     with at most n + 1 weights that are not 0, and one more for each summand. They are computed anew from the equations,
     so that the tolerance of the solver is not in them.
 
-    Parameters
-    ----------
-    domain : Domain
-        Where the minorant is minimized.
-    terms : sequence of tuple of float and CutClaim
-        Weights with claims.
-
     Returns
     -------
     sequence of tuple of float and CutClaim
@@ -112,18 +105,6 @@ def level_weights(domain: Domain, terms: Sequence[Weighted]) -> Sequence[Weighte
     with the slopes a_i of the claims. Any weights that are not negative prove a bound, if those of the claims of each
     summand add up to the same, as they do for those d as well. A variable without any bound needs a slope of exactly 0,
     which floats do not give: it is left alone.
-
-    Parameters
-    ----------
-    domain : Domain
-        Where the minorant is minimized.
-    terms : sequence of tuple of float and CutClaim
-        Weights with claims.
-
-    Returns
-    -------
-    sequence of tuple of float and CutClaim
-        The same ones where nothing has to be changed, or nothing can.
     """
     lower, upper = domain.bounding_box()
     sign = np.where(np.isinf(upper), 1.0, -1.0) * (np.isinf(lower) != np.isinf(upper))

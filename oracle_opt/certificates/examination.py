@@ -117,13 +117,6 @@ def prove(
 
     Where a cut claims more than its witness proves, by some excess, the lower bound loses ``multiplier * excess / (W +
     B)``.
-
-    Raises
-    ------
-    InvalidCertificate
-        The oracle is not convex.
-    Refuted
-        A claim is not proven by its witness, or keeps it back, or all together lose more than rounding.
     """
     if not oracle.convex:
         raise InvalidCertificate(f"{oracle!r} is not convex: nothing is proven by its cuts")
@@ -179,13 +172,7 @@ def prove(
 def _held_against_answers(
     oracle: Oracle, value: ValueClaim, name: str, upper: float, given: list[tuple[str, CutClaim]]
 ) -> int:
-    """Ask the oracle at the best point, and where cuts are known to have been taken; how often it answered.
-
-    Raises
-    ------
-    Refuted
-        A value is higher than what is claimed of it, or lower than what a cut claims there.
-    """
+    """Ask the oracle at the best point, and where cuts are known to have been taken; how often it answered."""
     points = {value.point.tobytes(): value.point}
     for _, claim in given:
         taken = np.asarray(claim.witness.get(POINT, ()), dtype=float)

@@ -26,13 +26,6 @@ class Standing(Enum):
 def standing_of(result: Result, oracle: Oracle) -> Standing:
     """Write the certificate of a run, and verify it as far as the oracle's witnesses go.
 
-    Parameters
-    ----------
-    result : Result
-        What `minimize` returned.
-    oracle : Oracle
-        The problem, whose data the cuts are held against.
-
     Returns
     -------
     Standing

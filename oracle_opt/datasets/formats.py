@@ -44,27 +44,7 @@ def bare_name(path: Path) -> str:
 
 
 def read_file(path: Path, n_features: int | None = None) -> Dataset:
-    """Read a CSV or LIBSVM file, by its ending.
-
-    Parameters
-    ----------
-    path : Path
-        `.csv`, or LIBSVM text as `.svm`, `.libsvm`, `.txt`; each also with `.gz`, `.bz2` or `.xz` behind.
-    n_features : int, optional
-        Number of columns of a LIBSVM file; default is the largest index in it.
-
-    Returns
-    -------
-    Dataset
-        Dense from CSV, sparse from LIBSVM. Of the two labels the smaller becomes -1, the larger 1.
-
-    Raises
-    ------
-    InvalidData
-        No such file, or no binary classification data in it; the message says what is wrong and in which line. An
-        index of a LIBSVM file above 2**20 and above ten times the bytes of the text is refused, too, and so is a packed
-        file that unpacks to too much, see `oracle_opt.reading.read_bytes`.
-    """
+    """Read a CSV or LIBSVM file, by its ending."""
     name = path.name.lower()
     if not is_data_file(name):
         ways = ", ".join(CSV + LIBSVM)
@@ -216,27 +196,7 @@ def _find_trouble(path: Path, text: str, most: int) -> None:
 
 
 def binary_labels(values: Sequence[str], lines: Sequence[int], path: Path, where: str) -> tuple[Vector, str]:
-    """Map exactly two label values to -1 and 1, in sorted order; also say which is which.
-
-    Parameters
-    ----------
-    values : sequence of length n
-        Words; numbers if all are.
-    lines : sequence of length n
-        Their lines, for the error message, as `path` and `where`.
-
-    Returns
-    -------
-    y : ndarray of shape (n,)
-        -1.0 and 1.0.
-    meaning : str
-        Such as "1 = yes, -1 = no".
-
-    Raises
-    ------
-    InvalidData
-        A label is missing or infinite, or there are not exactly two values.
-    """
+    """Map exactly two label values to -1 and 1, in sorted order; also say which is which."""
     found = {value: number(value) for value in set(values)}
     for value in found:
         if value in MISSING or _infinite(value):

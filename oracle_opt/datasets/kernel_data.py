@@ -209,22 +209,7 @@ def _grouped(
 
 
 def read_protein_folds() -> tuple[Arrays, str]:
-    """Read the views of `load("proteinfold")` and the fold of each protein.
-
-    Returns
-    -------
-    arrays : Arrays
-        Squared Euclidean distances, (12, 694, 694), and the folds, 1 to 27.
-    source : str
-        The file of the folds.
-
-    Raises
-    ------
-    DataUnavailable
-        One of the two files is not there.
-    InvalidData
-        One of them is damaged, or they do not belong together.
-    """
+    """Read the views of `load("proteinfold")` and the fold of each protein."""
     dataset = load("proteinfold")
     path = next((folder / FOLDS for folder in folders() if (folder / FOLDS).is_file()), None)
     if path is None:

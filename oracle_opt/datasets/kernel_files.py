@@ -60,13 +60,7 @@ def read_npz(path: Path) -> Arrays:
 
 
 def read_flowers(paths: Sequence[Path]) -> Arrays:
-    """Read the seven distance matrices of the 17 flowers; the images are in order, 80 of a class.
-
-    Raises
-    ------
-    InvalidData
-        One of the files is missing or damaged, or lacks a matrix.
-    """
+    """Read the seven distance matrices of the 17 flowers; the images are in order, 80 of a class."""
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 

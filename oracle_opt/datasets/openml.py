@@ -26,27 +26,7 @@ if TYPE_CHECKING:
 
 
 def fetch(name: str, entry: CatalogEntry, recipe: OpenMLRecipe) -> Dataset:
-    """Download a set and check that it is the one meant.
-
-    Parameters
-    ----------
-    name : str
-        Our name for it.
-    entry, recipe
-        What is known of it.
-
-    Returns
-    -------
-    Dataset
-        The checked copy.
-
-    Raises
-    ------
-    DataUnavailable
-        The download failed.
-    InvalidData
-        OpenML served something else.
-    """
+    """Download a set and check that it is the one meant."""
     fetch_openml = require("sklearn.datasets", "learn", "data sets of OpenML").fetch_openml
     require("pandas", "learn", "data sets of OpenML")
     origin = f"OpenML data {recipe.data_id}"
@@ -81,20 +61,7 @@ def check(dataset: Dataset, entry: CatalogEntry, recipe: OpenMLRecipe) -> None:
 
 
 def rows_checksum(X: Matrix, y: Vector) -> str:
-    """SHA-256 of the rows "label,x1,...,xd", values at 6 significant digits, in sorted order.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Features.
-    y : ndarray of shape (n,)
-        Labels.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
+    """SHA-256 of the rows "label,x1,...,xd", values at 6 significant digits, in sorted order."""
     table = np.column_stack((y, X)) + 0.0  # -0 becomes 0
     rows = sorted(",".join(f"{value:.6g}" for value in row) for row in table.tolist())
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()

@@ -19,20 +19,7 @@ PLAIN = ("", ".svm", ".libsvm", ".txt", ".csv", ".dat")
 
 
 def candidates(entry: CatalogEntry, folders: Iterable[Path]) -> list[Path]:
-    """List the files that may hold the set, best first; they need not exist.
-
-    Parameters
-    ----------
-    entry : CatalogEntry
-        With stems.
-    folders : iterable of Path
-        Where to look.
-
-    Returns
-    -------
-    list of Path
-        Every stem in every folder, bare as LIBSVM names its files or with an ending of a format, plain or packed.
-    """
+    """List the files that may hold the set, best first; they need not exist."""
     names = [stem + ending + packed for stem in entry.stems for ending in PLAIN for packed in PACKED]
     return [folder / name for folder in folders for name in names]
 
@@ -47,27 +34,7 @@ def names_in_words(entry: CatalogEntry) -> str:
 
 
 def read_user_file(path: Path, name: str, entry: CatalogEntry) -> Dataset:
-    """Read a set from a file whose checksum we do not know, and check its shape.
-
-    Parameters
-    ----------
-    path : Path
-        One of `candidates`.
-    name : str
-        Our name for the set.
-    entry : CatalogEntry
-        Its size. A LIBSVM file may leave out the last features where they are 0 in all points.
-
-    Returns
-    -------
-    Dataset
-        Sparse from LIBSVM text, never made dense; dense from the other formats.
-
-    Raises
-    ------
-    InvalidData
-        The file cannot be read, or has another number of points, features or points labeled 1.
-    """
+    """Read a set from a file whose checksum we do not know, and check its shape."""
     lower = path.name.lower()
     if lower.endswith(tuple(".dat" + packed for packed in PACKED)):
         dataset = read_numbered(path)
@@ -91,13 +58,7 @@ def read_user_file(path: Path, name: str, entry: CatalogEntry) -> Dataset:
 
 
 def read_numbered(path: Path) -> Dataset:
-    """Read lines of a number of the point, its label and its features, as KDD Cup 2004 distributes them.
-
-    Raises
-    ------
-    InvalidData
-        As for `read_file`.
-    """
+    """Read lines of a number of the point, its label and its features, as KDD Cup 2004 distributes them."""
     lines = [(at, line.split()) for at, line in enumerate(read_text(path).split("\n"), 1) if line.strip()]
     if not lines or len(lines[0][1]) < 3:
         raise InvalidData(f"{path} needs lines of a number, a label and at least one feature")

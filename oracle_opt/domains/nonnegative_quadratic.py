@@ -25,21 +25,6 @@ def nonnegative_quadratic(
     This is Lawson and Hanson's active-set method in the Gram form, started from the support of `start`, but several
     variables enter at a time. At least one of these keeps a positive value, so each round still gains.
 
-    Parameters
-    ----------
-    hessian : ndarray of shape (m, m)
-        Positive definite.
-    linear : ndarray of shape (m,)
-        Linear term.
-    start : ndarray of shape (m,)
-        A nonnegative point, best near the solution.
-    tolerance : float
-        Variables at zero with a smaller gain are left there.
-    max_steps : int
-        Limit on changes of the support.
-    free : ndarray of bool, shape (m,), optional
-        Variables that may have any sign; default none.
-
     Returns
     -------
     ndarray of shape (m,)

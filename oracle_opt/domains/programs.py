@@ -52,22 +52,7 @@ class ProgramFailure(RuntimeError):
 
 
 def solved(program: HighsProgram) -> tuple[Vector, Vector]:
-    """Solution of a program, and the multipliers of its rows.
-
-    Parameters
-    ----------
-    program : HighsProgram
-        The program.
-
-    Raises
-    ------
-    InvalidArgument
-        It is infeasible.
-    ProgramFailure
-        HiGHS found no optimum, by the simplex method or by its interior point method.
-    OutOfTime
-        The deadline passed.
-    """
+    """Solution of a program, and the multipliers of its rows."""
     import highspy
 
     program.limit_steps()
@@ -88,11 +73,6 @@ def bounded(
     """Bounds where infinite ones, or all, give way to the extent of the set of a program.
 
     Third come the variables to which this leaves no more room than HiGHS' tolerance.
-
-    Raises
-    ------
-    InvalidArgument
-        The set has no end in some direction.
     """
     n = len(lower)
     sides = [lower.copy(), upper.copy()]
@@ -197,24 +177,6 @@ def with_equations_found(
     The sum of the slacks of all that may be equations is maximized. What is slack there is none, and the rest is asked
     again, until no slack exceeds 1e-9 of the terms of its row. The last sum, as multipliers prove it, bounds each of
     its slacks: so wide may the set be across such an equation.
-
-    Parameters
-    ----------
-    given : LinearConstraints
-        The set as it was given.
-    flat : ndarray of bool, shape (n,)
-        Variables to which their extent leaves no room but that of rounding.
-    lower, upper : ndarray of shape (n,)
-        Finite bounds that hold on the set.
-    units : ndarray of shape (n,)
-        Units of the variables.
-    prove : callable
-        What a solver's point and multipliers prove of the minimum of a linear function.
-
-    Raises
-    ------
-    InvalidArgument
-        No point satisfies the constraints.
     """
     (A, b), m, n = given.inequalities, len(given.inequalities[1]), len(units)
     rows, sides = _sides(given)

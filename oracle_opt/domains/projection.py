@@ -45,26 +45,6 @@ def project_on_cuts(
     model is maximized over u >= 0 by an active-set method, and a line search follows. Half-spaces that neither the
     center nor a projection so far violates have multiplier 0 and are left out.
 
-    Parameters
-    ----------
-    domain : Domain
-        With linear constraints.
-    center, metric : ndarray of shape (n,)
-        The point to project, and the positive diagonal of the norm.
-    matrix, rhs : ndarray of shape (m, n) and (m,)
-        The half-spaces. The matrix may be a `scipy.sparse.csr_array`, which stays sparse where the domain has no
-        equations.
-    start : ndarray of shape (m,)
-        Multipliers to start from, of the half-spaces in their units.
-    tolerance : float
-        Limit on the violation of each half-space, and on complementarity relative to the squared distance.
-    max_steps : int
-        Limit on Newton steps.
-    unit : ndarray of shape (m,), optional
-        What a large violation of each half-space is; default is ones.
-    n_equations : int
-        The last so many rows are equations; their multipliers may have any sign.
-
     References
     ----------
     Qi & Sun (1993), "A nonsmooth version of Newton's method"; Lemarechal, Nemirovskii & Nesterov (1995), "New variants

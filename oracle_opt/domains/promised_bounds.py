@@ -23,15 +23,7 @@ def checked_promised(promised: ArrayLike, n: int) -> NDArray[np.bool_]:
 
 
 class PromisedBounds:
-    """Lower and upper bounds of n variables, and which of them are only promised.
-
-    Parameters
-    ----------
-    lower, upper : ndarray of shape (n,)
-        The bounds.
-    promised : ndarray of bool, shape (2, n)
-        Which lower and upper ones are promised; infinite ones promise nothing.
-    """
+    """Lower and upper bounds of n variables, and which of them are only promised."""
 
     def __init__(self, lower: Vector, upper: Vector, promised: NDArray[np.bool_]) -> None:
         self.lower, self.upper = lower, upper

@@ -22,14 +22,7 @@ from oracle_opt.learn.mkl_estimator import rows_of, seed_of
 
 @dataclass(frozen=True, eq=False)
 class FoldPart:
-    """Rows that train, or that test.
-
-    Parameters
-    ----------
-    X : array, DataFrame or sparse array of shape (r, d)
-    y : ndarray of shape (r,)
-    weights : ndarray of shape (r,) or None
-    """
+    """Rows that train, or that test."""
 
     X: Any
     y: NDArray[Any]
@@ -37,26 +30,12 @@ class FoldPart:
 
 
 class SearchedClassifier(MKLClassifier):
-    """A classifier on the way: its kernels stay, and probabilities are calibrated when a scorer asks for them.
-
-    Parameters
-    ----------
-    As for `MKLClassifier`.
-    """
+    """A classifier on the way: its kernels stay, and probabilities are calibrated when a scorer asks for them."""
 
     _calibration_of_C: Calibration | None
 
     def fit_path(self, part: FoldPart, Cs: Sequence[float], starts: bool = True) -> Any:
-        """Fit with each C in turn; yields the index of C and the oracle calls, from the smallest C to the largest.
-
-        Parameters
-        ----------
-        part : FoldPart
-            Rows to train on.
-        Cs : sequence of float
-        starts : bool
-            Whether each fit starts where the last one ended.
-        """
+        """Fit with each C in turn; yields the index of C and the oracle calls, from the smallest C to the largest."""
         training = self._training(shared=self.shared_weights)
         data = self._prepared(part.X, part.y, part.weights)
         bank = self._bank(part.X, data.merged)
@@ -88,24 +67,7 @@ def path_scores(
     score: Callable[[Any, FoldPart], Any],
     tasks: FitTasks,
 ) -> tuple[Vector, int]:
-    """Score each C on the test rows of a fold.
-
-    Parameters
-    ----------
-    machine : SearchedClassifier
-    Cs : sequence of float
-    train, test : FoldPart
-    score : callable
-        Of the estimator and the test rows.
-    tasks : FitTasks
-        The task of this fold, in which each C is one.
-
-    Returns
-    -------
-    scores : ndarray of shape (number of Cs,)
-    n_calls : int
-        Oracle calls of all C.
-    """
+    """Score each C on the test rows of a fold."""
     scores, n_calls = np.empty(len(Cs)), 0
     parameters = set(machine.get_params(deep=False))
     for i, calls in machine.fit_path(train, Cs):

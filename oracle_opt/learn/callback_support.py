@@ -33,15 +33,6 @@ class FitTasks:
     Callbacks see the end of each oracle call with an estimator that is ready to predict, fitted by what the call
     answered: machines whose run has not begun say "not this class" to every point. Without callbacks nothing is made.
 
-    Parameters
-    ----------
-    estimator : MKLEstimator
-        Whose `fit` this is.
-    context : CallbackContext or None
-        Of the task in which machines are trained; None: nobody looks.
-    X, y, metadata
-        As `fit` got them: points, labels, and a dict with the weights or None.
-
     Attributes
     ----------
     seen : bool

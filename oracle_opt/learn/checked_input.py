@@ -19,21 +19,7 @@ Points = Any  # ndarray or CSR array of shape (n, d)
 
 
 def checked_points(estimator: BaseEstimator, X: Any, *, fit: bool) -> Points:
-    """Return X as float64, an ndarray or a CSR array, and note or compare its columns.
-
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Gets `n_features_in_` and `feature_names_in_` in its `fit`; later they are what X has to have.
-    X : array_like, DataFrame or sparse array of shape (n, d)
-    fit : bool
-        Whether this is `fit`, which needs two rows.
-
-    Raises
-    ------
-    ValueError
-        It has another shape, strings, or values that are missing or infinite: the message names row and column.
-    """
+    """Return X as float64, an ndarray or a CSR array, and note or compare its columns."""
     refuse_stacks(X)
     refuse_strings(type(estimator).__name__, X)
     points = validate_data(
@@ -101,13 +87,7 @@ def refuse_missing(estimator: BaseEstimator, points: Points) -> None:
 
 
 def checked_weights(sample_weight: Any, n_points: int) -> Vector:
-    """Return weights of the points, shape (n,), not negative, some positive.
-
-    Raises
-    ------
-    InvalidArgument
-        They are not.
-    """
+    """Return weights of the points, shape (n,), not negative, some positive."""
     if sample_weight is None:
         return np.ones(n_points)
     try:

@@ -23,11 +23,6 @@ def checked_y(y: Any, n_points: int) -> NDArray[Any]:
     """Return labels as an array of one type, shape (n,).
 
     Objects become numbers or strings where all of them are one or the other.
-
-    Raises
-    ------
-    ValueError
-        They are of another number, missing, not all of one type, or continuous.
     """
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     if labels.size != n_points:
@@ -50,11 +45,6 @@ def encoded(labels: NDArray[Any], weights: Vector) -> tuple[NDArray[Any], Number
     """Classes of the rows of positive weight, sorted, and the number of the class of each row.
 
     Rows of weight zero have any number.
-
-    Raises
-    ------
-    InvalidArgument
-        There are fewer than two.
     """
     classes = np.unique(labels[weights > 0])
     if classes.size < 2:
@@ -68,24 +58,7 @@ def encoded(labels: NDArray[Any], weights: Vector) -> tuple[NDArray[Any], Number
 
 
 def class_factors(class_weight: Any, classes: NDArray[Any], numbers: Numbers, weights: Vector) -> Vector:
-    """Factor of each class on C, ndarray of shape (number of classes,).
-
-    Parameters
-    ----------
-    class_weight : mapping, "balanced" or None
-        "balanced": the sum of all weights over the number of classes times the weights of the class.
-    classes : ndarray
-        Labels in the order of their numbers.
-    numbers : ndarray of int, shape (n,)
-        Class of each row.
-    weights : ndarray of shape (n,)
-        Weights of the rows.
-
-    Raises
-    ------
-    InvalidArgument
-        A label is not known (the nearest one is named), or a factor is not positive.
-    """
+    """Factor of each class on C, ndarray of shape (number of classes,)."""
     if class_weight is None:
         return np.ones(classes.size)
     if isinstance(class_weight, str) and class_weight == "balanced":

@@ -25,26 +25,6 @@ def calibrated(
 
     The folds are of points that differ, with the weights of all rows that are like them: repeated rows and weights give
     the same result, and no row is in training and test at once.
-
-    Parameters
-    ----------
-    make : callable
-        Returns a new estimator.
-    rows : array, DataFrame or sparse array of shape (m, d)
-        Points that differ, in an order that does not depend on that of the data.
-    numbers : ndarray of int, shape (m,)
-        Class of each point.
-    labels : ndarray of shape (m,)
-        Label of each point, sorted as the numbers.
-    weights : ndarray of shape (m,)
-        Positive.
-    seed : int
-        Draws the folds.
-
-    Returns
-    -------
-    PlattSigmoid or ClassSoftmax
-        The former, of the second class, where there are two.
     """
     n_classes = int(numbers.max()) + 1
     shape = (numbers.size,) if n_classes == 2 else (numbers.size, n_classes)

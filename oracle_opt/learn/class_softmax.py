@@ -19,11 +19,6 @@ STEP = 2.0**-40
 class ClassSoftmax:
     """``exp(slope * f_c) / sum over classes of exp(slope * f)``: the class of the largest value is the most probable.
 
-    Parameters
-    ----------
-    slope : float
-        At least 0.
-
     References
     ----------
     .. [1] Guo, Pleiss, Sun, Weinberger (2017), "On calibration of modern neural networks", section 4.2: the slope is
@@ -48,14 +43,6 @@ class ClassSoftmax:
 
         Maximizes the weighted likelihood of targets that are smoothed as Platt's are: ``(N + 1) / (N + K)`` for the
         class of a point and ``1 / (N + K)`` for each other one, N the weights of the class and K their number.
-
-        Parameters
-        ----------
-        decisions : ndarray of shape (n, number of classes)
-        numbers : ndarray of int, shape (n,)
-            Class of each point.
-        weights : ndarray of shape (n,)
-            Positive.
         """
         n_classes, n_all = decisions.shape[1], float(weights.sum())
         of_class = np.bincount(numbers, weights, n_classes)[numbers]

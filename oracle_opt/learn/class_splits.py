@@ -15,19 +15,7 @@ Numbers = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class ClassSplit:
-    """What one machine has to tell apart.
-
-    Parameters
-    ----------
-    positive : int
-        Number of the class whose points have the label 1.
-    negative : int or None
-        Number of the class whose points have the label -1; None: those of all other classes.
-    points : ndarray of int, shape (r,)
-        The points of these classes.
-    y : ndarray of shape (r,)
-        Their labels, -1 and 1.
-    """
+    """What one machine has to tell apart."""
 
     positive: int
     negative: int | None
@@ -36,16 +24,7 @@ class ClassSplit:
 
 
 def class_splits(numbers: Numbers, n_classes: int, multiclass: str) -> list[ClassSplit]:
-    """Split classes into pairs: of two classes the second against the first.
-
-    Parameters
-    ----------
-    numbers : ndarray of int, shape (n,)
-        Class of each point.
-    n_classes : int
-    multiclass : {"ovr", "ovo"}
-        One against the rest, ``n_classes`` splits, or one against one, ``n_classes (n_classes - 1) / 2``.
-    """
+    """Split classes into pairs: of two classes the second against the first."""
     if n_classes == 2 or multiclass == "ovo":
         pairs = [(second, first) for first, second in combinations(range(n_classes), 2)]
         found = [np.flatnonzero((numbers == one) | (numbers == other)) for one, other in pairs]
@@ -62,18 +41,6 @@ def votes(values: Matrix, splits: list[tuple[int, int | None]], n_classes: int) 
 
     Every pair gives a vote to the class it prefers. To the votes a number between -1/3 and 1/3 is added, which grows
     with the sum of the decision values for the class: ``s / (3 (abs(s) + 1))``.
-
-    Parameters
-    ----------
-    values : ndarray of shape (m, number of pairs)
-        Positive for the first class of the pair.
-    splits : list of pairs of int
-        Classes of each pair.
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (m, n_classes)
     """
     counted, sums = np.zeros((2, values.shape[0], n_classes))
     for k, (one, other) in enumerate(splits):

@@ -21,14 +21,6 @@ class FitWatcher:
     The estimator at the end of a call has the best weights so far. Machines whose run has not begun tell every point
     that it is not of their class, and nothing is proven of them: `gap_` is then infinite. `machine_gap_` is that of the
     machine that is being trained.
-
-    Parameters
-    ----------
-    tasks : FitTasks
-        The task in which machines are trained.
-    bank : KernelBank or ProductBank
-    n_machines : int
-        How many there are.
     """
 
     def __init__(self, tasks: FitTasks, bank: KernelBank | ProductBank, n_machines: int) -> None:

@@ -35,19 +35,7 @@ PATIENCE = 30  # calls in which the best value of a problem that is not convex h
 
 @dataclass(frozen=True, eq=False)
 class MachineProblem:
-    """A support vector machine to be trained on some points of a bank.
-
-    Parameters
-    ----------
-    points : ndarray of int, shape (r,)
-        Which points of the bank.
-    y : ndarray of shape (r,) or None
-        Labels -1 and 1, targets, or none.
-    loss : Loss
-        With the weights of these points.
-    plain : Loss
-        Without them, which are as many as the points: what a model needs to know of it.
-    """
+    """A support vector machine to be trained on some points of a bank."""
 
     points: NDArray[np.intp]
     y: Vector | None
@@ -57,15 +45,7 @@ class MachineProblem:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where a run may start: what the last one on such a problem ended with.
-
-    Parameters
-    ----------
-    point : ndarray
-        The best query point.
-    signed_dual : ndarray
-        The dual variables of the machine, or of all machines one after the other.
-    """
+    """Where a run may start: what the last one on such a problem ended with."""
 
     point: Vector
     signed_dual: Vector
@@ -73,22 +53,7 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What the runs of a fit leave.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (p,) or (number of problems, p)
-        The former where one run served all machines.
-    gap : float
-        The largest relative gap of the runs.
-    n_calls, most_calls : int
-        Oracle calls of all runs, and of the longest.
-    histories : tuple of History
-    models : list of KernelModel
-        One for each machine.
-    starts : tuple of Start
-        Where the next runs may start.
-    """
+    """What the runs of a fit leave."""
 
     weights: NDArray[np.float64]
     gap: float
@@ -101,27 +66,7 @@ class Trained:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """How machines are trained: the formulation and the limits of a run.
-
-    Parameters
-    ----------
-    norm : float, str or Regularizer
-        Checked.
-    shared : bool
-        Whether all machines have the same weights of kernels.
-    generator : QueryPointGenerator or None
-        Copied for each run; None: the one that suits the oracle.
-    rtol : float
-        Relative gap at which a run ends.
-    max_calls : int
-        Limit on the oracle calls of a run.
-    memory_budget : int
-        Bytes for a combined kernel.
-    progress : bool
-        Whether a display is shown.
-    watcher : FitWatcher, optional
-        Is told when a run begins, of each oracle call, and when the run ends.
-    """
+    """How machines are trained: the formulation and the limits of a run."""
 
     norm: Norm
     shared: bool
@@ -145,10 +90,6 @@ class Training:
         starts : sequence of Start
             Those of a run on the same problems, with other weights of the losses or a little different kernels; those
             that do not fit are not used.
-
-        Returns
-        -------
-        Trained
         """
         if self.shared and len(problems) > 1:
             machines = [self._oracle(bank, one, 1.0) for one in problems]
@@ -218,13 +159,6 @@ class CallWatch:
 
     A problem that is not convex has no gap, and where its function has a kink no gradient vanishes: such a run ends,
     too, once the best value has fallen by less than `rtol` of it in `PATIENCE` calls.
-
-    Parameters
-    ----------
-    watcher : FitWatcher or None
-        Is told of each call, and may end the run.
-    rtol : float or None
-        None: bounds end the run.
     """
 
     def __init__(self, watcher: FitWatcher | None, rtol: float | None) -> None:

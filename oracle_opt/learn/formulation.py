@@ -39,13 +39,7 @@ INWARDS = 0.2  # of 0, 0.01, 0.1, 0.3, 0.6 the values around it took the fewest 
 
 
 def checked_norm(norm: Any) -> Norm:
-    """Return the norm: a number of at least 1, one of the names, or a regularizer.
-
-    Raises
-    ------
-    InvalidArgument
-        It is none of these.
-    """
+    """Return the norm: a number of at least 1, one of the names, or a regularizer."""
     if isinstance(norm, Regularizer):
         return norm
     if isinstance(norm, str):
@@ -68,21 +62,7 @@ def checked_norm(norm: Any) -> Norm:
 def make_oracle(
     norm: Norm, bank: KernelBank | ProductBank, y: Vector | None, loss: Loss, memory_budget: int
 ) -> SVMOracle:
-    """Return the oracle of one machine.
-
-    Parameters
-    ----------
-    norm : float, str or Regularizer
-        Checked.
-    bank : KernelBank or ProductBank
-        The latter for the norm "product".
-    y : ndarray of shape (n,) or None
-        Labels -1 and 1, targets, or none.
-    loss : Loss
-        With the weights of the points.
-    memory_budget : int
-        As for `MKLOracle`.
-    """
+    """Return the oracle of one machine."""
     if isinstance(bank, ProductBank):
         return GMKLOracle(bank, y, LpRegularizer(1.0, power=1.0), loss=loss, memory_budget=memory_budget)
     if isinstance(norm, Regularizer):
@@ -136,11 +116,6 @@ def own_generator(generator: Any, oracle: Oracle, rtol: float) -> QueryPointGene
     Where the problem has a smooth dual, as p-norms with p > 1 and the elastic net have, that is `NewtonMKL`; `SPG`
     for mixed norms, and for machines that share weights under a regularizer, whose sum is smooth; else the one that
     `choose_generator` returns.
-
-    Raises
-    ------
-    InvalidArgument
-        It is none.
     """
     if generator is not None:
         return deepcopy(checked_generator(generator))

@@ -20,15 +20,6 @@ class MergedPoints:
 
     The loss of two equal rows of equal label is the sum of two equal terms, so this is the same convex problem. Their
     order does not depend on that of the rows, so neither does any number that is computed from them.
-
-    Parameters
-    ----------
-    rows : ndarray of int, shape (m,)
-        One row of each kind, among all rows that were given.
-    points : ndarray or CSR array of shape (m, d)
-        These rows.
-    weights : ndarray of shape (m,)
-        Sums of the weights, positive.
     """
 
     rows: NDArray[np.intp]
@@ -37,16 +28,7 @@ class MergedPoints:
 
 
 def merged(points: Points, y: NDArray[Any] | None, weights: Vector) -> MergedPoints:
-    """Drop rows of weight zero, merge equal rows of equal label or target, and sort them.
-
-    Parameters
-    ----------
-    points : ndarray or CSR array of shape (n, d)
-    y : ndarray of shape (n,) or None
-        Numbers of classes, or targets; None: there are none.
-    weights : ndarray of shape (n,)
-        Not negative.
-    """
+    """Drop rows of weight zero, merge equal rows of equal label or target, and sort them."""
     used = np.flatnonzero(weights)
     kept = points[used]
     label = np.zeros(used.size) if y is None else np.asarray(y, dtype=float)[used]

@@ -296,15 +296,7 @@ SHARED = tuple(
 
 @dataclass(frozen=True, eq=False)
 class ClassData:
-    """What a classifier is fitted on.
-
-    Parameters
-    ----------
-    merged : MergedPoints
-        Rows that differ, with their weights.
-    numbers : ndarray of int, shape (m,)
-        The class of each of them.
-    """
+    """What a classifier is fitted on."""
 
     merged: MergedPoints
     numbers: NDArray[np.intp]

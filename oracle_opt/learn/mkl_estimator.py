@@ -126,13 +126,7 @@ def checked_C(C: Any) -> float:
 
 
 def kernel_list(kernels: Any, memory_budget: int, seed: int) -> KernelList:
-    """Return the recipe of the kernels that a user gave.
-
-    Raises
-    ------
-    InvalidArgument
-        They are given in another form; the message says in which they belong.
-    """
+    """Return the recipe of the kernels that a user gave."""
     if isinstance(kernels, KernelList):
         return kernels
     if isinstance(kernels, KernelBank) or np.ndim(kernels if isinstance(kernels, np.ndarray) else 0) == 3:

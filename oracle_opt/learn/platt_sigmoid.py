@@ -19,12 +19,6 @@ MOST_STEPS, ARMIJO = 200, 1e-4
 class PlattSigmoid:
     """``1 / (1 + exp(-(slope * f + offset)))``, the probability of the positive class at a decision value f.
 
-    Parameters
-    ----------
-    slope : float
-        At least 0, so that a larger decision value never has a smaller probability.
-    offset : float
-
     References
     ----------
     .. [1] Platt (1999), "Probabilistic outputs for support vector machines and comparisons to regularized likelihood
@@ -48,15 +42,6 @@ class PlattSigmoid:
         Maximizes the weighted likelihood of the targets ``(N + 1) / (N + 2)`` of the positive and ``1 / (N + 2)`` of
         the other points, N the weights of the class: without them the slope of separated classes would be infinite. A
         point of weight 2 is two points.
-
-        Parameters
-        ----------
-        decisions : ndarray of shape (n,)
-            Decision values.
-        positive : ndarray of bool, shape (n,)
-            Whether a point is of the positive class.
-        weights : ndarray of shape (n,)
-            Positive weights of the points.
         """
         n_positive, n_all = float(weights[positive].sum()), float(weights.sum())
         targets = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_all - n_positive + 2))

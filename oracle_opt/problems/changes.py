@@ -45,13 +45,7 @@ class ChangeOfVariables(ABC):
 
     @abstractmethod
     def new_domain(self, domain: Domain) -> Domain:
-        """The w for which ``T w`` is in a domain.
-
-        Raises
-        ------
-        InvalidArgument
-            No domain of the library is that set.
-        """
+        """The w for which ``T w`` is in a domain."""
 
     is_exact: bool = True  # whether nothing is rounded
 

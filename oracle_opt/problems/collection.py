@@ -29,21 +29,7 @@ def path_in_folder(kind: str, file: str, *, needed: str) -> Path: ...
 @overload
 def path_in_folder(kind: str, file: str) -> Path | None: ...
 def path_in_folder(kind: str, file: str, *, needed: str = "") -> Path | None:
-    """Return the path of a file of a collection, or `None` if it is not there.
-
-    Parameters
-    ----------
-    kind : str
-        Folder of the collection.
-    file : str
-    needed : str
-        Name of a problem that cannot do without.
-
-    Raises
-    ------
-    DataUnavailable
-        The file is not there and is needed.
-    """
+    """Return the path of a file of a collection, or `None` if it is not there."""
     folder = os.environ.get(VARIABLE)
     path = Path(folder) / kind / file if folder else None
     if path is not None and path.is_file():
@@ -63,13 +49,7 @@ def why_missing(name: str, path: Path | None = None) -> str:
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
-    """Return what `optima.json` of a collection says of each instance; nothing if the file is not there.
-
-    Raises
-    ------
-    InvalidData
-        The file is not what it should be.
-    """
+    """Return what `optima.json` of a collection says of each instance; nothing if the file is not there."""
     path = path_in_folder(kind, "optima.json")
     if path is None:
         return []
@@ -100,25 +80,7 @@ def within_tolerance(value: float, tolerance: float) -> Known:
 
 @dataclass(frozen=True)
 class Collection(Family):
-    """A public collection in the folder: the instances of its `optima.json` that have an optimum.
-
-    Parameters
-    ----------
-    name, about : str
-        As in `Family`; the name is that of the collection's folder, too.
-    dimension : callable
-        Maps an entry of `optima.json` to the number of variables.
-    oracle : callable
-        Maps an entry to its oracle, of which the files are read; a function of a module.
-    known : callable
-        Maps an entry to the minimum of that oracle and its error.
-    origin : str
-        Whose collection it is.
-    start : callable, optional
-        Maps an oracle to where runs on it start.
-    version : int
-        Changes when other oracles are made of the same files.
-    """
+    """A public collection in the folder: the instances of its `optima.json` that have an optimum."""
 
     name: str
     about: str

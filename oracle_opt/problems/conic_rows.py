@@ -21,20 +21,7 @@ MOST = 500  # half-spaces of one answer
 
 
 def read_mps(path: Path, radius: float = 1e4) -> ConicOracle:
-    """Return the linear program of an MPS file, packed by gzip or not, as an oracle.
-
-    Parameters
-    ----------
-    path : Path
-    radius : float
-        A promise: some minimizer lies so near the origin.
-
-    Raises
-    ------
-    InvalidData
-        The file is missing, damaged or no linear program to be minimized, or a line of it is wrong: the message has its
-        number.
-    """
+    """Return the linear program of an MPS file, packed by gzip or not, as an oracle."""
     from scipy import sparse
 
     from oracle_opt.oracles.benders.mps import read_mps as program_of

@@ -29,13 +29,6 @@ class Tangent:
 
     Sums, products, whole powers, `exp` and `sqrt` follow the rules of calculus, and enclose what they round. Plain
     numbers are constants.
-
-    Parameters
-    ----------
-    value : Enclosure
-        A number.
-    slope : Enclosure
-        Of shape (n,).
     """
 
     def __init__(self, value: Enclosure, slope: Enclosure) -> None:
@@ -106,11 +99,6 @@ class ProvenTangent(NamedTuple):
 class FunctionProof(ABC):
     """Judges claims of a function of the suite.
 
-    Parameters
-    ----------
-    domain : Domain
-        Where it is minimized.
-
     Attributes
     ----------
     witness : tuple of str
@@ -169,15 +157,7 @@ class FunctionProof(ABC):
 
 
 class LargestOfFormulas(FunctionProof):
-    """The largest of smooth convex functions, by their formulas and the point where the cut was taken.
-
-    Parameters
-    ----------
-    domain : Domain
-        Where it is minimized.
-    pieces : callable
-        Maps the variables, a list of `Tangent`, to the pieces, a list of `Tangent`.
-    """
+    """The largest of smooth convex functions, by their formulas and the point where the cut was taken."""
 
     witness = ("point",)
 

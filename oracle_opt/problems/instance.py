@@ -105,13 +105,7 @@ processes: ContextVar[int] = ContextVar("processes", default=1)
 
 
 def share_of_memory() -> int | None:
-    """Bytes that the kernels of one instance may take: most of the memory, shared by the processes of a study.
-
-    Returns
-    -------
-    int or None
-        None where the machine does not tell how much it has.
-    """
+    """Bytes that the kernels of one instance may take: most of the memory, shared by the processes of a study."""
     from oracle_opt.oracles.kernels.bank_checks import most_of_memory
 
     memory = most_of_memory()

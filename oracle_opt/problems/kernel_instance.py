@@ -22,21 +22,7 @@ VANISHING_WEIGHT = 1e-3
 def kernel_instance(
     oracle: KernelOracle, X_test: Any, y_test: Vector, *, start: Vector | None = None, trace: bool = False
 ) -> Instance:
-    """Make an instance that measures test accuracy and number of kernels.
-
-    Parameters
-    ----------
-    oracle : MKLOracle or GMKLOracle
-        Made of the training points.
-    X_test : array_like
-        Test points as the `cross` of the oracle's bank takes them.
-    y_test : ndarray of shape (m,)
-        Their labels, -1 and 1.
-    start : ndarray of shape (p,), optional
-        As in `Instance`.
-    trace : bool
-        Whether the accuracy is measured at every call, too; for sums of kernels only.
-    """
+    """Make an instance that measures test accuracy and number of kernels."""
     measures: dict[str, Measure] = {
         "accuracy": partial(share_right, oracle, X_test, y_test),
         "n_kernels": n_kernels,

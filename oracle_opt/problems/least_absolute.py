@@ -53,13 +53,6 @@ class DeviationsProof(FunctionProof):
 
     ``s @ (B x - d) / m + weight * t @ x`` lies below it for all such s and t; of a group, with its rows alone, and t
     in the first.
-
-    Parameters
-    ----------
-    domain : Domain
-        Where it is minimized.
-    function : AbsoluteDeviations
-        The data.
     """
 
     witness = ("signs", "own_signs")
@@ -100,17 +93,6 @@ def draw(n: int = 50, m: int = 100, weight: float = 0.1, groups: int = 1, seed: 
 
     A sparse x0 with a fifth of its entries, signs s of its residuals, as many of these 0 as x0 has entries, and signs t
     of its entries are drawn; a normal matrix B is moved by one of rank one so that ``s @ B / m + weight * t = 0``.
-
-    Parameters
-    ----------
-    n, m : int
-        Number of variables and of rows.
-    weight : float
-        Of the norm.
-    groups : int
-        Number of `summands` of an answer; 1 for none.
-    seed : int
-        Of the random numbers.
     """
     if groups > m:
         raise InvalidArgument(f"`groups` must be at most `m`, {m}, got {groups}")

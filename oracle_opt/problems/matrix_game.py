@@ -19,15 +19,6 @@ def draw(n: int = 50, m: int = 50, support: float = 0.5, seed: int = 0) -> Insta
 
     With mixed strategies x0 and y0 the entries of A are normal, then moved so that ``A x0 <= 0 <= y0 A``, equal to 0
     where the other player's strategy is positive: x0 is a minimizer and 1 the minimum.
-
-    Parameters
-    ----------
-    n, m : int
-        Number of columns, the variables, and of rows.
-    support : float
-        Share of the smaller of the two numbers, at most 1, of positive entries in x0 and in y0.
-    seed : int
-        Of the random numbers.
     """
     rng = np.random.default_rng(seed)
     many = ceil(real("support", support, above=0.0, most=1.0) * min(n, m))

@@ -50,13 +50,6 @@ class PieceProof(FunctionProof):
 
     A slope s is that of the piece where ``c_i y = s - a_i``, and the tangent there is
     ``1 - d_i - y @ diag(c_i) @ y / 2`` at the center.
-
-    Parameters
-    ----------
-    domain : Domain
-        Where it is minimized.
-    function : LargestPiece
-        The data.
     """
 
     witness = ("piece",)
@@ -92,17 +85,6 @@ def draw(n: int = 30, pieces: int = 60, active: float = 0.5, seed: int = 0) -> I
 
     Some of the d_i are 0, the others are uniform on [0, 1]; a combination of the slopes that belong to those is 0, so
     that x0 is a minimizer and 1 the minimum.
-
-    Parameters
-    ----------
-    n : int
-        Number of variables.
-    pieces : int
-        Number of functions, at least 2.
-    active : float
-        How many of them are largest at x0: this share, at most 1, of ``min(n, pieces - 1)``, and one more.
-    seed : int
-        Of the random numbers.
     """
     return instance("max-affine", np.random.default_rng(seed), n, pieces, active, 0.0)
 

@@ -17,15 +17,6 @@ def draw(n: int = 50, rank: int = 3, seed: int = 0) -> Instance:
     X0 = V V' with unit rows of V, and Z positive semidefinite with ``Z V = 0`` are drawn; ``L = Diag(Z 1) - Z`` is the
     Laplacian of a complete graph, with weights of both signs, and is scaled so that the maximum, ``<L, X0> = 1 Z 1``,
     is 1. The minimizer is ``Z 1``, where the largest eigenvalue has the multiplicity `rank`.
-
-    Parameters
-    ----------
-    n : int
-        Number of nodes.
-    rank : int
-        Of X0, less than n.
-    seed : int
-        Of the random numbers.
     """
     from oracle_opt.oracles import MaxEigenvalueOracle
 

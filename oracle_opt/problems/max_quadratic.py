@@ -11,15 +11,7 @@ from oracle_opt.problems.problem_family import Generated
 
 
 def draw(n: int = 30, pieces: int = 20, active: float = 0.5, condition: float = 10.0, seed: int = 0) -> Instance:
-    """Draw ``1 + max_i a_i @ y + y @ diag(c_i) @ y / 2 - d_i`` with ``y = x - x0`` on [-1, 1]^n, its minimum 1.
-
-    Parameters
-    ----------
-    n, pieces, active, seed
-        As in the family ``max-affine``.
-    condition : float
-        The entries of c_i lie between its inverse and 1, their logarithms uniform; at least 1.
-    """
+    """Draw ``1 + max_i a_i @ y + y @ diag(c_i) @ y / 2 - d_i`` with ``y = x - x0`` on [-1, 1]^n, its minimum 1."""
     condition = real("condition", condition, least=1.0)
     return instance("max-quadratic", np.random.default_rng(seed), n, pieces, active, condition)
 

@@ -16,13 +16,6 @@ def draw(n: int = 30, seed: int = 0) -> Instance:
     the numbers of the cities; the tour around the circle leaves each S twice. Hence this integer is the length of the
     shortest tour, and the best 1-tree bound; the minimum is minus it.
 
-    Parameters
-    ----------
-    n : int
-        Number of cities, at least 3.
-    seed : int
-        Of the random numbers.
-
     References
     ----------
     .. [1] Bandelt, Dress (1992), "A canonical decomposition theory for metrics on a finite set", Adv. Math. 92:47-105.

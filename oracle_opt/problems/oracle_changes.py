@@ -24,14 +24,6 @@ class ChangedOracle(Oracle):
 
     Of what the answers carry curvature and feasibility cuts are given on. Where slopes are rounded, as those of a
     rotation, values are lowered by what that can make over the domain, and the error says so.
-
-    Parameters
-    ----------
-    base : Oracle
-        Of f.
-    change : ChangeOfVariables
-    words : str
-        Tell this change from others.
     """
 
     def __init__(self, base: Oracle, change: ChangeOfVariables, words: str) -> None:
@@ -127,13 +119,6 @@ class NoisyOracle(Oracle):
     ``d @ (z - point)`` is over it, so that the cut stays one of f. What is lost is at most the level of the noise
     times ``max(1, abs(value))``, which is added to the error: bounds stay proofs, and how good they get is limited. The
     noise depends on the point and the seed alone.
-
-    Parameters
-    ----------
-    base : Oracle
-    level : float
-        Above 0.
-    seed : int
     """
 
     def __init__(self, base: Oracle, level: float, seed: int) -> None:

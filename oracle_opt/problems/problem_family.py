@@ -93,15 +93,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def between(upper: float, lower: float, terms: float) -> tuple[float, float]:
-    """Return an optimum and its error from a value at some point and a lower bound, both computed.
-
-    Parameters
-    ----------
-    upper, lower : float
-        A value at a point of the domain, and the minimum of an affine function that lies below f.
-    terms : float
-        Sum of the sizes of all numbers that were added up for them: rounding is at most a small multiple of it.
-    """
+    """Return an optimum and its error from a value at some point and a lower bound, both computed."""
     rounding = 64.0 * EPS * terms
     middle = 0.5 * (upper + lower)
     return middle, 0.5 * abs(upper - lower) + rounding + 2.0 * EPS * abs(middle)

@@ -18,23 +18,7 @@ TABLE = Path(__file__).with_name("proven.csv")
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """What one run has proven of a problem.
-
-    Parameters
-    ----------
-    name : str
-        The problem's.
-    data : str
-        Digits of its identity: a proof is of these data alone.
-    upper_bound, lower_bound : float
-        The best value found, and the best bound proven.
-    n_calls : int
-        Oracle calls of the run.
-    generator : str
-        Class of its generator.
-    certificate : str
-        What verifying the certificate of the run came to, see `Standing`; empty where that was not done.
-    """
+    """What one run has proven of a problem."""
 
     __repr__ = one_line
 

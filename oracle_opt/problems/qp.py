@@ -15,13 +15,7 @@ RADIUS: dict[str, float] = {}
 
 
 def quadratic_program(entry: Entry) -> Oracle:
-    """Return the oracle of an entry of `optima.json`: ``min 1/2 x P x + q x + r, l <= A x <= u``.
-
-    Raises
-    ------
-    InvalidData
-        The file is damaged or no convex quadratic program.
-    """
+    """Return the oracle of an entry of `optima.json`: ``min 1/2 x P x + q x + r, l <= A x <= u``."""
     from scipy import sparse
 
     path = path_in_folder("qp", entry["file"], needed=f"qp/{entry['name']}")

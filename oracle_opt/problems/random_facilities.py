@@ -16,15 +16,6 @@ def draw(n: int = 50, facilities: int = 20, opening: float = 2.0, seed: int = 0)
 
     The minimum is minus the value of the strong linear relaxation, which HiGHS solves when the instance is made: it
     lies between the cost of the primal solution, made feasible, and the Lagrangian value of the dual one.
-
-    Parameters
-    ----------
-    n, facilities : int
-        Number of customers, the variables, and of facilities.
-    opening : float
-        Opening costs are uniform between half of this and one and a half.
-    seed : int
-        Of the random numbers.
     """
     from oracle_opt.oracles import FacilityLocationOracle
 

@@ -14,15 +14,6 @@ def draw(n: int = 20, m: int = 20, rank: int = 3, seed: int = 0) -> Instance:
 
     Half of the rows are active at x0 and have multipliers; c is what makes x0 optimal with these, and a constant makes
     the minimum 1.
-
-    Parameters
-    ----------
-    n, m : int
-        Number of variables and of constraints.
-    rank : int
-        Number of rows of each P_i.
-    seed : int
-        Of the random numbers.
     """
     from oracle_opt.oracles import ConicOracle, SecondOrder
 

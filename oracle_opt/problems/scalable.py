@@ -46,15 +46,7 @@ def _signed(n: int) -> Vector:
 
 
 def draw(function: str = "maxq", n: int = 100) -> Instance:
-    """Make an instance; nothing is random.
-
-    Parameters
-    ----------
-    function : str
-        One of `FUNCTIONS`.
-    n : int
-        Number of variables, at least 2.
-    """
+    """Make an instance; nothing is random."""
     if function not in FUNCTIONS:
         raise InvalidArgument(
             f"`function` must be a function of this family, got {function!r}: {nearest(function, FUNCTIONS)}"

@@ -204,15 +204,7 @@ def _after(one: Enclosure, other: Enclosure) -> Enclosure:
 
 
 class TransportProof(FunctionProof):
-    """``sum_j d_j max_i (x_i - c_ij) - sum_i s_i x_i``; the numbers i of each j are the witness.
-
-    Parameters
-    ----------
-    domain : Domain
-        Where it is minimized.
-    c, d, s : ndarray
-        The data, of which d is not negative.
-    """
+    """``sum_j d_j max_i (x_i - c_ij) - sum_i s_i x_i``; the numbers i of each j are the witness."""
 
     witness = ("rows",)
 

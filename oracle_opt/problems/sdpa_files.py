@@ -31,16 +31,6 @@ def read_sdpa(path: Path) -> ConicProblem:
     Lines are comments that begin with ``"`` or ``*``; the number m of variables; that of blocks; their orders, negative
     where a block is diagonal; c; and an entry each: the number i of its matrix, its block, row and column, counted from
     1, and its value. Entries on both sides of a diagonal would count twice: one of them is written.
-
-    Parameters
-    ----------
-    path : Path
-        Perhaps packed by gzip.
-
-    Raises
-    ------
-    InvalidData
-        The file is missing or damaged, or a line of it is wrong: the message has its number.
     """
     return _Reader(path).read()
 
@@ -149,15 +139,6 @@ def as_largest_eigenvalue(
 
     All F_i come to norm one by the units of x, and then, where the trace is a promise, each block to the square root of
     its order, that of all F_i together: the promises are in these units.
-
-    Parameters
-    ----------
-    program : ConicProblem
-        Of semidefinite and nonnegative cones, as `read_sdpa` returns it.
-    radius : float
-        A promise: some minimizer lies so near the origin.
-    trace : float
-        Plays no role where the trace is known.
     """
     from scipy import sparse
 

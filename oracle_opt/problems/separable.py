@@ -33,15 +33,7 @@ class SeparableSum:
 
 
 class SeparableProof(FunctionProof):
-    """``mean_j h_j (x_j - c_j)^2 / 2 + u_j |x_j|``: the slope of a cut tells the point where it was taken.
-
-    Parameters
-    ----------
-    domain : Domain
-        Where it is minimized.
-    function : SeparableSum
-        The data.
-    """
+    """``mean_j h_j (x_j - c_j)^2 / 2 + u_j |x_j|``: the slope of a cut tells the point where it was taken."""
 
     def __init__(self, domain: Domain, function: SeparableSum) -> None:
         super().__init__(domain)

@@ -33,25 +33,7 @@ _DAMAGE = (
 
 
 def read_tables(path: Path, *names: str) -> dict[str, NDArray[Any]]:
-    """Read arrays of numbers from an archive that `numpy.savez` wrote.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    *names : str
-        Of the arrays; others are left alone.
-
-    Returns
-    -------
-    dict
-        Names to arrays of whole numbers or floats, none of which is NaN.
-
-    Raises
-    ------
-    InvalidData
-        The file is missing or damaged, has no such array, or one of other things than numbers.
-    """
+    """Read arrays of numbers from an archive that `numpy.savez` wrote."""
     content = read_bytes(path)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

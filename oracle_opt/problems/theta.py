@@ -16,15 +16,6 @@ def draw(n: int = 60, nodes: int = 20, seed: int = 0) -> Instance:
     The graph is bipartite, hence perfect: the minimum is the size of its largest stable set, by Koenig's theorem its
     nodes less the edges of its largest matching. At a minimizer ``theta I - J + sum_e y_e A_e`` is positive
     semidefinite and has the diagonal theta - 1, so ``|1 - y_e| <= theta - 1``: that gives the radius of the domain.
-
-    Parameters
-    ----------
-    n : int
-        Number of edges, the variables; at most the square of half the nodes.
-    nodes : int
-        Number of nodes.
-    seed : int
-        Of the random numbers.
     """
     from scipy import sparse
     from scipy.sparse.csgraph import maximum_bipartite_matching

@@ -13,17 +13,6 @@ def draw(n: int = 20, rows: int = 15, scenarios: int = 100, summands: int = 1, s
 
     At x0 all demands but n of them are missed, at random; multipliers at those n lie between -q- and q+, and c is what
     makes x0 optimal with these.
-
-    Parameters
-    ----------
-    n, rows : int
-        Number of variables and of demands.
-    scenarios : int
-        Number of scenarios, with probabilities that differ.
-    summands : int
-        Number of `summands` of an answer; 1 for none.
-    seed : int
-        Of the random numbers.
     """
     from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
 

@@ -27,24 +27,6 @@ def affine_excess(
     With the claim's s, and d the difference of the slopes, this is
     ``constant + s @ point - value + max d @ (z - point)``, the maximum being taken over the bounding box and, where
     that is more than rounding and the ends are floats, over the set itself.
-
-    Parameters
-    ----------
-    domain : Domain
-        Where z lies.
-    claim : CutClaim
-        What is claimed.
-    value : Enclosure
-        A number: what is proven at the point.
-    slope : Enclosure
-        Of shape (n,): with this slope.
-    point : ndarray of shape (n,), optional
-        Default: the origin.
-
-    Returns
-    -------
-    float or Fraction
-        The claim less this number is proven; infinite if the set has no end in a direction in which the slopes differ.
     """
     exact = slope.exact
     claimed = Enclosure.of(numbers("slope of the claim", claim.slope, domain.dimension), exact)
@@ -56,24 +38,7 @@ def affine_excess(
 
 
 def excess_of(domain: Domain, head: Enclosure, difference: Enclosure, at: Enclosure | None = None) -> Bound:
-    """``head + max difference @ (z - at)`` over the promised set, at least 0.
-
-    Parameters
-    ----------
-    domain : Domain
-        Where z lies.
-    head : Enclosure
-        A number: by how much a claim exceeds what is proven at the point.
-    difference : Enclosure
-        Of shape (n,): its slope less the one that is proven.
-    at : Enclosure, optional
-        The point; default: the origin.
-
-    Returns
-    -------
-    float or Fraction
-        As of `affine_excess`.
-    """
+    """``head + max difference @ (z - at)`` over the promised set, at least 0."""
     exact, steep = difference.exact, (difference.lower != 0) | (difference.upper != 0)
     if not steep.any():
         return _positive(head.upper.item())

@@ -73,19 +73,7 @@ class CutClaim:
 
 @dataclass(frozen=True, eq=False)
 class ValueClaim:
-    """The incumbent of a certificate: ``f(point) <= upper``.
-
-    Parameters
-    ----------
-    point : ndarray of shape (n,)
-        The best point of the run.
-    upper : float
-        Value there, with its error, rounded up.
-    witness : mapping
-        As of a `CutClaim`: extras of the answer at the point.
-    note : str
-        As of a `CutClaim`.
-    """
+    """The incumbent of a certificate: ``f(point) <= upper``."""
 
     __repr__ = one_line
 

@@ -17,13 +17,7 @@ LEAST = Fraction(1, 10**400)  # what numbers far below it are taken for, from ab
 
 
 def power_above(x: Fraction, exponent: Fraction) -> Fraction:
-    """At least ``x**exponent``, for x >= 0 and a positive exponent; exactly for a small whole one.
-
-    Raises
-    ------
-    decimal.Overflow
-        It has too many digits to be counted with.
-    """
+    """At least ``x**exponent``, for x >= 0 and a positive exponent; exactly for a small whole one."""
     if not x or exponent == 1:
         return x
     if exponent.denominator == 1 and exponent <= 4:
@@ -33,13 +27,7 @@ def power_above(x: Fraction, exponent: Fraction) -> Fraction:
 
 
 def exp_less_one_above(x: Fraction) -> Fraction:
-    """At least ``exp(x) - 1``: near 0 by ``x + x**2 / 2 + abs(x)**3 / 2``.
-
-    Raises
-    ------
-    decimal.Overflow
-        It has too many digits to be counted with.
-    """
+    """At least ``exp(x) - 1``: near 0 by ``x + x**2 / 2 + abs(x)**3 / 2``."""
     if abs(x) < TINY:
         return x + x * x / 2 + abs(x) ** 3 / 2
     with localcontext(DIGITS):

@@ -9,20 +9,7 @@ Line = dict[int, Fraction]
 
 
 def eliminated(equations: Iterable[tuple[Line, Fraction]], weight: Callable[[int], float]) -> Line | None:
-    """Solve ``sum_j line_j x_j = right`` by Gauss' elimination, those x_j that are left over being 0.
-
-    Parameters
-    ----------
-    equations : iterable of tuple of mapping and Fraction
-        Each line, entries by their numbers, with its right side; lines are changed.
-    weight : callable
-        How much an entry of a number counts where a pivot is chosen: the largest is.
-
-    Returns
-    -------
-    dict or None
-        Those x_j that pivots were chosen for; `None` if the equations contradict each other.
-    """
+    """Solve ``sum_j line_j x_j = right`` by Gauss' elimination, those x_j that are left over being 0."""
     pivots: list[tuple[int, Line, Fraction]] = []
     for line, right in equations:
         for pivot, other, value in pivots:

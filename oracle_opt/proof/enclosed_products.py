@@ -27,11 +27,6 @@ class EnclosedProduct:
     With m the middle of the ends of y and r half their distance, ``abs(A.T @ y - A.T @ m) <= abs(A.T) @ r``, and the
     products of m err by at most ``(k + 4) EPS abs(A.T) @ abs(m)``, k the number of entries of a column that are not
     zero.
-
-    Parameters
-    ----------
-    A : ndarray or csr_array of shape (k, n)
-        Floats.
     """
 
     def __init__(self, A: Any) -> None:
@@ -47,18 +42,7 @@ class EnclosedProduct:
         return np.asarray((self._A != 0).sum(axis=0)).ravel()
 
     def __call__(self, y: Enclosure) -> Enclosure:
-        """Multiply.
-
-        Parameters
-        ----------
-        y : Enclosure
-            Of shape (k,).
-
-        Returns
-        -------
-        Enclosure
-            Of shape (n,).
-        """
+        """Multiply."""
         if y.exact:
             return _in_fractions(self._A, y)
         middle = 0.5 * (y.lower + y.upper)
@@ -91,22 +75,7 @@ def whole(values: NDArray[np.float64]) -> bool:
 
 
 def scattered(terms: Enclosure, places: NDArray[np.intp], count: int) -> Enclosure:
-    """Sums of the terms that belong to each of some places.
-
-    Parameters
-    ----------
-    terms : Enclosure
-        Of shape (k,).
-    places : ndarray of int, shape (k,)
-        Where each belongs.
-    count : int
-        How many places there are.
-
-    Returns
-    -------
-    Enclosure
-        Of shape (count,).
-    """
+    """Sums of the terms that belong to each of some places."""
     sides = (terms.lower,) if terms.lower is terms.upper else (terms.lower, terms.upper)
     if terms.exact:
         sums = [np.full(count, Fraction(0), dtype=object) for _ in sides]

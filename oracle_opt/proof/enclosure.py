@@ -27,11 +27,6 @@ class Enclosure:
     The ends are floats, which every step rounds outward, or fractions, with which sums and products are exact. What
     stands on the other side of an operation is an enclosure of the same kind, or plain numbers, which mean themselves.
 
-    Parameters
-    ----------
-    lower, upper : ndarray
-        The ends, of one shape: of floats, or of objects, which are fractions.
-
     Examples
     --------
     >>> import numpy as np
@@ -54,13 +49,7 @@ class Enclosure:
 
     @classmethod
     def of(cls, values: ArrayLike, exact: bool = False) -> Enclosure:
-        """Floats as they are, or the fractions that they are.
-
-        Raises
-        ------
-        OverflowError, ValueError
-            Fractions are wanted of numbers that are not finite.
-        """
+        """Floats as they are, or the fractions that they are."""
         array = np.asarray(values)
         if exact:
             array = _each(_fraction, array)

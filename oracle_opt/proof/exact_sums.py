@@ -24,11 +24,6 @@ def exact_dot(left: Iterable[float], right: Iterable[float]) -> Fraction:
     """``sum(left * right)`` without any rounding.
 
     Integer arithmetic on multiples of a power of two: a tenth of the time that sums of fractions take.
-
-    Raises
-    ------
-    OverflowError, ValueError
-        A number is not finite.
     """
     total = 0
     for a, b in zip(left, right, strict=True):
@@ -48,22 +43,7 @@ def rounded_up(number: Fraction) -> float:
 
 
 def slope_excess(domain: Domain, claimed: Vector, proven: Vector, error: Vector | float = 0.0) -> float:
-    """By how much ``claimed @ z`` may exceed ``proven @ z`` in the promised set of a domain, at most; in floats.
-
-    Parameters
-    ----------
-    domain : Domain
-        Where z lies.
-    claimed, proven : ndarray of shape (n,)
-        Two slopes.
-    error : ndarray of shape (n,) or float
-        By how much each entry of the proven one may be wrong.
-
-    Returns
-    -------
-    float
-        Infinite if the domain has no end in a direction in which they differ.
-    """
+    """By how much ``claimed @ z`` may exceed ``proven @ z`` in the promised set of a domain, at most; in floats."""
     difference = claimed - proven
     unsure = np.broadcast_to(np.abs(difference) * EPS + error, claimed.shape)
     lower, upper = domain.bounding_box()

@@ -33,13 +33,6 @@ LIBRARY = 8 * EPS  # relative error that a power, an exponential or a logarithm 
 class Floats(Numbers):
     """Floats x, and radii r: ``abs(true - x) <= r``. Where a number is beyond all floats the radius is infinite or nan.
 
-    Parameters
-    ----------
-    x : float or ndarray
-        The numbers.
-    r : float or ndarray
-        One for all, or of the shape of x: not negative.
-
     Examples
     --------
     >>> from oracle_opt.proof.floats import Floats
@@ -255,13 +248,7 @@ class Floats(Numbers):
         return self.between(*(np.maximum.reduceat(end, starts) for end in (self.x - self.r, self.x + self.r)))
 
     def sums(self, ends: Sequence[int]) -> Self:
-        """Sums between ends, rounded once.
-
-        Raises
-        ------
-        OverflowError, ValueError
-            A sum leaves the floats, or a number is infinite or none.
-        """
+        """Sums between ends, rounded once."""
         known = self.x.tolist()
         x = np.array([fsum(known[first:last]) for first, last in pairwise(ends)])
         r = EPS * np.abs(x) + SMALLEST

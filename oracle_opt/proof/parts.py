@@ -43,13 +43,7 @@ class Parts(ABC):
 
 
 class Combination(Parts):
-    """Claims that are held as they are; equal ones once, with the sum of their weights.
-
-    Parameters
-    ----------
-    terms : iterable of tuple of float and CutClaim
-        Nonnegative weights with claims.
-    """
+    """Claims that are held as they are; equal ones once, with the sum of their weights."""
 
     def __init__(self, terms: Iterable[Weighted]) -> None:
         given = [(weight, claim) for weight, claim in terms if weight > 0]
@@ -130,21 +124,7 @@ def numbers_in(extras: Mapping[str, Any]) -> int:
 
 
 def merged(parts: Iterable[Parts], constant: float, slope: Vector, tolerance: float = 0.0) -> Combination:
-    """Combine parts; those too large to be held become one claim without a witness.
-
-    Parameters
-    ----------
-    parts : iterable of Parts
-        What the affine function is made of.
-    constant, slope : float and ndarray of shape (n,)
-        The affine function itself, with the constant rounded down.
-    tolerance : float
-        By how much it may exceed f at points that the oracle calls feasible within its tolerance.
-
-    Returns
-    -------
-    Combination
-    """
+    """Combine parts; those too large to be held become one claim without a witness."""
     parts = tuple(parts)
     if sum(part.n_copied for part in parts) <= MOST:
         made = Combination.of(member for part in parts for member in part.members())
@@ -159,11 +139,6 @@ def combined(terms: Sequence[Weighted]) -> tuple[float, Vector]:
 
     Minorants and bounds have the weight W in all, each of the summands of f the largest B of their sums; half-spaces
     are added, and all is divided by W + B.
-
-    Raises
-    ------
-    ValueError
-        A weight is negative or not finite, a summand has no claim, or no claim is one of f.
     """
     weights = [weight for weight, _ in terms]
     if not all(0 <= weight < inf for weight in weights):

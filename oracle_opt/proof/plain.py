@@ -17,13 +17,7 @@ NEAR, SERIES = 0.1, [1.0 / (k * (k - 1)) for k in range(18, 1, -1)]
 
 
 class Plain(Numbers):
-    """Floats as they come out, of which nothing is known.
-
-    Parameters
-    ----------
-    x : float or ndarray
-        The numbers.
-    """
+    """Floats as they come out, of which nothing is known."""
 
     __slots__ = ()
     exact = False

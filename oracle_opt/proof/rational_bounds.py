@@ -22,13 +22,7 @@ def _cut(value: Fraction, up: bool) -> Fraction:
 
 
 def exp_ends(x: Fraction) -> Ends:
-    """``exp(x)``, by its series at ``x / 2**m``, squared m times.
-
-    Raises
-    ------
-    OverflowError
-        The exponent is beyond `LARGEST`.
-    """
+    """``exp(x)``, by its series at ``x / 2**m``, squared m times."""
     if abs(x) > LARGEST:
         raise OverflowError(f"the exponential of {float(x):.6g}")
     if x < 0:
@@ -64,13 +58,7 @@ def _log_of_ratio(t: Fraction) -> Ends:
 
 
 def log_ends(x: Fraction) -> Ends:
-    """``log(x)`` of a positive fraction, as that of ``2**e * m`` with m between 1 and 2.
-
-    Raises
-    ------
-    ValueError
-        It is not positive.
-    """
+    """``log(x)`` of a positive fraction, as that of ``2**e * m`` with m between 1 and 2."""
     if x <= 0:
         raise ValueError("the logarithm of a number that is not positive")
     e = x.numerator.bit_length() - x.denominator.bit_length()
@@ -83,13 +71,7 @@ def log_ends(x: Fraction) -> Ends:
 
 
 def sqrt_ends(x: Fraction) -> Ends:
-    """``sqrt(x)`` of a fraction that is not negative.
-
-    Raises
-    ------
-    ValueError
-        It is negative.
-    """
+    """``sqrt(x)`` of a fraction that is not negative."""
     if x < 0:
         raise ValueError("the square root of a negative number")
     if not x:

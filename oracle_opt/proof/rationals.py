@@ -16,13 +16,7 @@ from oracle_opt.proof.rational_bounds import sqrt_ends
 
 
 class Fractions(Numbers):
-    """Fractions; arrays of them are arrays of objects. Sums and products go through whole numbers, which is fast.
-
-    Parameters
-    ----------
-    x : Fraction or ndarray of Fraction
-        The numbers.
-    """
+    """Fractions; arrays of them are arrays of objects. Sums and products go through whole numbers, which is fast."""
 
     __slots__ = ()
     exact = True
@@ -35,13 +29,7 @@ class Fractions(Numbers):
 
     @classmethod
     def of(cls, x: Any) -> Self:
-        """Numbers as they are.
-
-        Raises
-        ------
-        OverflowError
-            One of them is not finite.
-        """
+        """Numbers as they are."""
         if type(x) is cls:
             return x
         if np.ndim(x) == 0:
@@ -68,13 +56,7 @@ class Fractions(Numbers):
         return type(self)(self.x * self.of(other).x)
 
     def __truediv__(self, other: Any) -> Self:
-        """Quotient.
-
-        Raises
-        ------
-        ZeroDivisionError
-            By 0.
-        """
+        """Quotient."""
         return type(self)(self.x / self.of(other).x)
 
     def __abs__(self) -> Self:

@@ -26,15 +26,6 @@ class RunProof:
 
     Parts that are not large are gathered at once, so that the generator's pool is let go; large ones are gathered when
     the certificate is written. A pickled proof holds the identity of the problem in place of the oracle.
-
-    Parameters
-    ----------
-    oracle : Oracle
-        That of the run.
-    parts : tuple of Parts
-        What the best lower bound is made of; none if there is no bound.
-    source : str
-        Which proof gave it.
     """
 
     def __init__(self, oracle: Oracle, parts: tuple[Parts, ...], source: str) -> None:
@@ -64,17 +55,7 @@ class RunProof:
     def certificate(
         self, cut: ObjectiveCut | None, lower: float, upper: float, facts: Mapping[str, object]
     ) -> Certificate:
-        """Make the certificate of the run, from its best cut, its bounds and what else is said of it.
-
-        Parameters
-        ----------
-        cut : ObjectiveCut or None
-            That at the best point.
-        lower, upper : float
-            The bounds of the run.
-        facts : mapping
-            Names to words and numbers, in the order of the file.
-        """
+        """Make the certificate of the run, from its best cut, its bounds and what else is said of it."""
         from oracle_opt.certificates.certificate import Certificate  # only here: few runs need it
         from oracle_opt.certificates.claim_weights import fewest_claims, level_weights
 

@@ -12,27 +12,7 @@ from oracle_opt.errors import Refuted
 
 
 def numbers(name: str, values: Any, *shape: int | None) -> Vector:
-    """Finite numbers of a shape.
-
-    Parameters
-    ----------
-    name : str
-        What they are, in words.
-    values : object
-        Whatever stands there.
-    *shape : int or None
-        The shape wanted; None for any length.
-
-    Returns
-    -------
-    ndarray
-        Floats.
-
-    Raises
-    ------
-    Refuted
-        It is something else.
-    """
+    """Finite numbers of a shape."""
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "fiu":

@@ -20,24 +20,7 @@ SAME = 1e-9  # of the sizes of the terms: so much answers of other processors ma
 
 
 def is_same(path: Path, named: Named, seed: int, stored: str) -> bool:
-    """Whether an instance is the one of the stored runs, whatever its functions are called now; its answer is kept.
-
-    Parameters
-    ----------
-    path : Path
-        File of the answer; written if it is not there.
-    named : Named
-        Makes the instance.
-    seed : int
-        Of the instance.
-    stored : str
-        The identity that the stored runs have, empty without any.
-
-    Raises
-    ------
-    StoreMismatch
-        The answer is another one than that of the file, or there is none any more.
-    """
+    """Whether an instance is the one of the stored runs, whatever its functions are called now; its answer is kept."""
     if isinstance(named.recipe, Problem):
         return False  # whose data are in its identity
     try:

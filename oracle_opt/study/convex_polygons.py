@@ -16,21 +16,7 @@ HalfPlane = tuple[Vector, float]  # normal and offset: the points with normal @ 
 
 
 def clip(polygon: Matrix, normal: Vector, offset: float) -> Matrix:
-    """Cut a convex polygon by a half-plane (Sutherland & Hodgman 1974, "Reentrant polygon clipping", one side).
-
-    Parameters
-    ----------
-    polygon : ndarray of shape (m, 2)
-        Its corners in order. Two corners are a segment, one is a point, none the empty set.
-    normal : ndarray of shape (2,)
-    offset : float
-        The half-plane is ``normal @ z <= offset``. A corner that violates it by rounding alone is kept.
-
-    Returns
-    -------
-    ndarray of shape (k, 2)
-        The corners of what is left.
-    """
+    """Cut a convex polygon by a half-plane (Sutherland & Hodgman 1974, "Reentrant polygon clipping", one side)."""
     if not len(polygon):
         return polygon
     excess = polygon @ normal - offset
@@ -70,13 +56,7 @@ def area(polygon: Matrix) -> float:
 
 
 def line_in_window(normal: Vector, offset: float, window: Window) -> Matrix:
-    """Ends of the part of the line ``normal @ z == offset`` in a window (left, right, bottom, top).
-
-    Returns
-    -------
-    ndarray of shape (2, 2)
-        Or of shape (0, 2), if the line passes it by.
-    """
+    """Ends of the part of the line ``normal @ z == offset`` in a window (left, right, bottom, top)."""
     left, right, bottom, top = window
     across, up = float(normal[0]), float(normal[1])
     x, y = 0.5 * (left + right), 0.5 * (bottom + top)
@@ -99,13 +79,6 @@ def promised_polygon(domain: Domain, points: Matrix) -> Matrix:
 
     Those of a set with linear constraints are exact. Any other set, a ball say, is shown by its tangents in 256
     directions, which hold all of it. Sides at infinity are drawn in at ten times the extent of the points.
-
-    Parameters
-    ----------
-    domain : Domain
-        Of two variables.
-    points : ndarray of shape (m, 2)
-        Points that will be shown with it.
     """
     spread = 10 * max(1e-9, float(np.ptp(points, axis=0).max(initial=0.0))) if len(points) > 1 else 10.0
     lower, upper = domain.bounding_box()

@@ -89,20 +89,7 @@ _last = _Last()
 
 
 def execute(task: Task) -> FinishedRun:
-    """Do a run, with one thread of linear algebra.
-
-    Returns
-    -------
-    FinishedRun
-        Also where an exception ended it, or where the generator cannot serve the instance.
-
-    Raises
-    ------
-    InstanceGone
-        The task holds no recipe, and the instance is not at hand; nothing was done.
-    KeyboardInterrupt
-        Ctrl-C, also during an oracle call; the run is lost.
-    """
+    """Do a run, with one thread of linear algebra."""
     threadpool_limits = require("threadpoolctl", "study", "the runs of a study").threadpool_limits
     row = dict(task.row) | {"version": own_version(), "machine": machine_words(), "clock": task.clock}
     try:

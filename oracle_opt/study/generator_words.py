@@ -44,15 +44,6 @@ class GeneratorWords:
 def split_words(text: str) -> list[str]:
     """Split names at the commas that stand in no brackets and no quotation marks.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    list of str
-        Without spaces around, and without those that are empty.
-
     Examples
     --------
     >>> from oracle_opt.study.generator_words import split_words
@@ -81,19 +72,6 @@ def read_generator_words(words: str) -> GeneratorWords:
 
     The parameters are what Python writes as literals: numbers, `inf`, texts, `True`, `False`, `None`, tuples, lists,
     sets and dictionaries of those; and names of generators with parentheses, as in ``ActiveSet(NewtonBundle())``.
-
-    Parameters
-    ----------
-    words : str
-
-    Returns
-    -------
-    GeneratorWords
-
-    Raises
-    ------
-    InvalidArgument
-        The words are of another form, too long, or hold anything that would have to be evaluated.
 
     Examples
     --------
@@ -150,18 +128,7 @@ def _refusal(words: str, reason: str) -> InvalidArgument:
 
 
 def imported(words: str) -> Any:
-    """Import ``module:name``, also from the folder where the program was started.
-
-    Parameters
-    ----------
-    words : str
-        A module with dots, a colon, and a name in it, with dots where it is an attribute.
-
-    Raises
-    ------
-    InvalidArgument
-        The words are not of this form, the module cannot be imported, or it has no such name.
-    """
+    """Import ``module:name``, also from the folder where the program was started."""
     module, _, name = words.partition(":")
     if not module or not name:
         raise InvalidArgument(f"{words!r} must be module:name, such as my_oracles:make")

@@ -22,30 +22,7 @@ WINDOW = 32  # runs that a user's executor is given at a time, as it does not sa
 def run_groups(
     groups: Sequence[Group], settings: Settings, executor: Executor | None, jobs: int | None, ledger: Ledger
 ) -> None:
-    """Do the runs of all groups, each with one thread of linear algebra.
-
-    Parameters
-    ----------
-    groups : sequence of Group
-        What is to be done.
-    settings : Settings
-        Those of the study.
-    executor : Executor, optional
-        Does them; default is a process for each of `jobs`.
-    jobs : int, optional
-        How many at a time; with 1 and no executor all are done in this process.
-    ledger : Ledger
-        Asked in this process before each run, and told each.
-
-    Raises
-    ------
-    InvalidArgument
-        An instance or a generator cannot be sent to another process.
-    BrokenExecutor
-        The user's executor has broken down.
-    KeyboardInterrupt
-        Ctrl-C. Runs not reported by then are lost.
-    """
+    """Do the runs of all groups, each with one thread of linear algebra."""
     if executor is None:
         jobs = min(cores() if jobs is None else jobs, max(1, len(groups)))
         if jobs == 1:

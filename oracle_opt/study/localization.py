@@ -182,17 +182,6 @@ def contour_lines(
 ) -> Iterator[tuple[float, Matrix]]:
     """Give lines on which the function has a value, more of them where it is low.
 
-    Parameters
-    ----------
-    cuts : sequence of cuts
-        The model is the largest of the objective cuts.
-    polygon : ndarray of shape (m, 2)
-        Corners of the domain.
-    window : tuple of float
-        What is shown: left, right, bottom, top.
-    oracle : Oracle, optional
-        Asked for the function's value on a grid, and reset afterwards; default is the model.
-
     Yields
     ------
     level : float

@@ -112,18 +112,7 @@ def plot_localization(
 
 
 def draw_step(panel: Axes, data: Localization, step: LocalizationStep, zoom: bool = False) -> None:
-    """Draw one call on matplotlib axes.
-
-    Parameters
-    ----------
-    panel : matplotlib Axes
-    data : Localization
-        Domain, window and contour lines.
-    step : LocalizationStep
-        One of its steps.
-    zoom : bool
-        Whether to show the surroundings of the localization set alone, once that is small.
-    """
+    """Draw one call on matplotlib axes."""
     domain, polygon = np.array(data.domain), np.array(step.polygon).reshape(-1, 2)
     left, right, bottom, top = _near(data.window, polygon) if zoom else data.window
     panel.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", title=_title(step))

@@ -36,22 +36,7 @@ UNDATED: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "svg": {"Da
 
 
 def save_figure(path: os.PathLike[str] | str, draw: Callable[[float], Figure], width: str | float) -> None:
-    """Save a figure for print.
-
-    Parameters
-    ----------
-    path : path-like
-        Ends in .pdf, .svg or .png.
-    draw : callable
-        Maps a width in inches to the figure.
-    width : {'column', 'page'} or float
-        The width, or its name.
-
-    Raises
-    ------
-    InvalidArgument
-        The ending or the width cannot be used.
-    """
+    """Save a figure for print."""
     target = Path(path)
     ending = target.suffix.lower().removeprefix(".")
     if ending not in UNDATED:

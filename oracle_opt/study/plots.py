@@ -44,28 +44,7 @@ def draw_curves(
     width: float | None = None,
     height: float | None = None,
 ) -> Any:
-    """Draw curves.
-
-    Parameters
-    ----------
-    curves : Panels
-        What to draw.
-    axes : matplotlib Axes, or a sequence of as many as there are panels, optional
-        Where to draw; default is a new figure.
-    backend : {'matplotlib', 'plotly'}
-        The library that draws.
-    width, height : float, optional
-        Inches of a new figure, which is then one for print: small letters and no title.
-
-    Returns
-    -------
-    matplotlib Figure or plotly Figure
-
-    Raises
-    ------
-    InvalidArgument
-        There is nothing to draw, the axes do not fit, or the library is not there.
-    """
+    """Draw curves."""
     if backend not in ("matplotlib", "plotly"):
         raise InvalidArgument(f"`backend` must be 'matplotlib' or 'plotly', got {shown(backend)}")
     if not len(curves.data):
@@ -212,13 +191,7 @@ def spread_of(gaps: NDArray[np.float64]) -> tuple[Vector, Vector, Vector]:
 
 
 def plotly_figure(curves: Panels) -> Any:
-    """Make a figure of plotly from curves: the same panels, colors and line styles as with matplotlib.
-
-    Raises
-    ------
-    MissingPackage
-        Plotly is not installed.
-    """
+    """Make a figure of plotly from curves: the same panels, colors and line styles as with matplotlib."""
     graph_objects = require("plotly.graph_objects", "plotly", "figures with backend='plotly'")
     make_subplots = require("plotly.subplots", "plotly", "figures with backend='plotly'").make_subplots
     panels = curves.panels

@@ -22,15 +22,6 @@ class ProgressBar:
 
     Where there is neither, or without rich, nothing but the first line.
 
-    Parameters
-    ----------
-    wanted : bool
-        Whether to show anything.
-    n_found, n_missing : int
-        Runs found finished, and to do.
-    log : bool or callable
-        As for `Study.run`.
-
     Attributes
     ----------
     n_failed : int
@@ -128,13 +119,7 @@ def warn_of_first(run: FinishedRun) -> None:
 
 
 def judge(runs: Sequence[FinishedRun], results: Results) -> None:
-    """Say at the end what failed: which instances and generators altogether.
-
-    Raises
-    ------
-    StudyFailed
-        Every run failed, but for those that a generator refused; it holds the results.
-    """
+    """Say at the end what failed: which instances and generators altogether."""
     failed = [run for run in runs if run.failed]
     if not failed:
         return

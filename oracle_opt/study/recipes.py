@@ -51,13 +51,7 @@ class Named:
         return self.recipe.family if isinstance(self.recipe, Problem) else ""
 
     def make(self, seed: int) -> Instance:
-        """Make the instance of a seed.
-
-        Raises
-        ------
-        InvalidArgument
-            The factory returned something else.
-        """
+        """Make the instance of a seed."""
         recipe = self.recipe
         made = recipe if isinstance(recipe, Oracle | Instance) else self._place().call(recipe, seed)
         if isinstance(made, Oracle):
@@ -85,19 +79,7 @@ def identity_of(instance: Instance) -> str:
 
 
 def named_instances(given: Mapping[str, object] | Iterable[object]) -> list[Named]:
-    """Bring the instances of a study to one form.
-
-    Parameters
-    ----------
-    given : mapping or iterable
-        Names to oracles, instances, problems, functions of a seed, or words that `oracle_opt.problems.find`
-        understands; of an iterable, problems and words, which have names.
-
-    Raises
-    ------
-    InvalidArgument
-        There is none, two have the same name, or one is nothing of that kind.
-    """
+    """Bring the instances of a study to one form."""
     found: list[Named] = []
     for name, value in _pairs("instances", given, Problem):
         if isinstance(value, str):
@@ -114,18 +96,7 @@ def named_instances(given: Mapping[str, object] | Iterable[object]) -> list[Name
 
 
 def named_generators(given: Mapping[str, object] | Iterable[object]) -> dict[str, QueryPointGenerator]:
-    """Bring the generators of a study to one form: names to objects.
-
-    Parameters
-    ----------
-    given : mapping or iterable
-        Names to generators or words such as ``"kelley(chebyshev=True)"``; of an iterable, words alone.
-
-    Raises
-    ------
-    InvalidArgument
-        There is none, two have the same name, or one is nothing of that kind.
-    """
+    """Bring the generators of a study to one form: names to objects."""
     from oracle_opt.study.methods import generator_of
 
     pairs: list[tuple[str, QueryPointGenerator]] = []
@@ -209,18 +180,6 @@ class SeedPlace(Enum):
 
         An argument that must be given is the seed, and so is one that is named `seed`. A default is what its author
         wanted there: ``lambda n=n: make(n)`` binds n, as ``partial(make, n)`` does, and a seed must not replace it.
-
-        Parameters
-        ----------
-        name : str
-            Of the instance.
-        function : callable
-            What makes it.
-
-        Raises
-        ------
-        InvalidArgument
-            It needs more than a seed.
         """
         try:
             taken = inspect.signature(function).parameters.values()
@@ -246,13 +205,7 @@ class SeedPlace(Enum):
         return function(seed=seed) if self is SeedPlace.NAMED else function()
 
     def check(self, name: str, seeds: Sequence[int]) -> None:
-        """Refuse seeds that would silently change nothing.
-
-        Raises
-        ------
-        InvalidArgument
-            There are seeds besides 0, and a function whose arguments all have defaults.
-        """
+        """Refuse seeds that would silently change nothing."""
         if self is SeedPlace.BOUND and tuple(seeds) != (0,):
             raise InvalidArgument(
                 f"`instances[{name!r}]` has no argument for the seed: {self.value}. Name one `seed`, as in "

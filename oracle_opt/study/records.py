@@ -102,11 +102,6 @@ class Settings:
         Verify the certificate of each run; this decides nothing of it, so that runs with and without share a folder.
     clock : {'processor', 'elapsed'}
         Which seconds the oracle and the generator are charged.
-
-    Raises
-    ------
-    InvalidArgument
-        A value cannot be used.
     """
 
     limits: Limits = field(default_factory=Limits)

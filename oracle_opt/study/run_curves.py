@@ -158,19 +158,7 @@ def _path(name: str, seed: int, result: Result, cost: str, minimum: float | None
 
 
 def draw_side_by_side(columns: Sequence[Curves], width: float | None = None) -> Figure:
-    """Draw a row for each panel, and in it a column for each of these, which share the vertical axis.
-
-    Parameters
-    ----------
-    columns : sequence of Curves
-        Of the same panels and names, against different costs.
-    width : float, optional
-        Inches of a figure for print; default is one for the screen, with larger letters.
-
-    Returns
-    -------
-    matplotlib Figure
-    """
+    """Draw a row for each panel, and in it a column for each of these, which share the vertical axis."""
     first = columns[0]
     letter, line = (0.055, 0.17) if width is not None else (0.078, 0.26)  # of texts, in inches
     inches = SCREEN_WIDTH if width is None else width

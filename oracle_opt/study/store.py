@@ -29,13 +29,6 @@ class RunStore:
 
     A file holds the history as its table and the row of the `FinishedRun` in the table's metadata.
 
-    Parameters
-    ----------
-    folder : path-like
-        Made if it does not exist.
-    settings : Settings
-        Written to `study.json`, or compared with what stands there.
-
     Raises
     ------
     MissingPackage
@@ -71,13 +64,7 @@ class RunStore:
 
     @classmethod
     def existing(cls, folder: os.PathLike[str] | str) -> RunStore:
-        """Open a folder as it is, also one of another version of the library if its files are of this format.
-
-        Raises
-        ------
-        StoreMismatch
-            There is no study in the folder, or its files are of another format.
-        """
+        """Open a folder as it is, also one of another version of the library if its files are of this format."""
         _check_packages()
         path = Path(folder) / STUDY
         store = cls.__new__(cls)
@@ -88,13 +75,7 @@ class RunStore:
         return f"RunStore({str(self.folder)!r}, {self.settings!r})"
 
     def save(self, run: FinishedRun) -> None:
-        """Write a run; a run of the same key is replaced.
-
-        Raises
-        ------
-        OSError
-            The disk is full, or the folder cannot be written to; the message says what is kept.
-        """
+        """Write a run; a run of the same key is replaced."""
         pa, parquet = require("pyarrow", *WHY), require("pyarrow.parquet", *WHY)
         table = pa.Table.from_pandas(run.history, preserve_index=False)
         metadata = {_METADATA: json.dumps(run.row), _CHECKSUM: _checksum(run.row, table)}
@@ -109,13 +90,7 @@ class RunStore:
             raise OSError(problem.errno, kept) from problem
 
     def load(self) -> list[FinishedRun]:
-        """Read all runs by instance, generator and seed: names in the order given, others after them.
-
-        Raises
-        ------
-        StoreMismatch
-            A file in the folder is no run, is damaged, or stands in another run's place.
-        """
+        """Read all runs by instance, generator and seed: names in the order given, others after them."""
         paths = [path for path in self.folder.glob("runs/*/*/*.parquet") if not is_temporary(path)]
         runs = [self._read(path) for path in sorted(paths, key=_order)]
         instances, generators = (names.get for names in self._places())

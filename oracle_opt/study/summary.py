@@ -95,24 +95,7 @@ def certificates(runs: pd.DataFrame) -> str:
 
 
 def table_of_results(dataset: Dataset, results: Results, *, train: float, C: float, single_cut: bool = False) -> Table:
-    """Make the table of one data set.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        For the title.
-    results : Results
-        Its runs; those without an answer are left out.
-    train, C : float
-        As for `compare`.
-    single_cut : bool
-        Whether the runs went on until the gap by the best single cut had closed, too, and the calls to that are shown.
-
-    Returns
-    -------
-    rich.table.Table
-        One row a generator: means and standard deviations over the splits.
-    """
+    """Make the table of one data set."""
     require("rich", "cli", "tables on the terminal")
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape

@@ -20,28 +20,7 @@ MISTAKES = (
 def check_pairs(
     subject: str, convex: bool, cuts: Sequence[Cut], feasible: Sequence[Vector], tolerance: float, step: float
 ) -> None:
-    """Hold each cut against the values at the points of all others.
-
-    Parameters
-    ----------
-    subject : str
-        Which object gave the cuts.
-    convex : bool
-        Whether cuts claim to lie below f; else neighbors are compared by finite differences.
-    cuts : sequence of cuts
-        Answers of one oracle.
-    feasible : sequence of ndarray
-        Points known to be feasible.
-    tolerance : float
-        How far two answers may contradict each other, relative to the largest of their terms.
-    step : float
-        Points of a distance of so much of the longest one are neighbors, for finite differences.
-
-    Raises
-    ------
-    ConformanceError
-        Two answers cannot both be true.
-    """
+    """Hold each cut against the values at the points of all others."""
     valued = [cut for cut in cuts if isinstance(cut, ObjectiveCut)]
     for cut in cuts:
         if isinstance(cut, FeasibilityCut):

@@ -77,23 +77,7 @@ class OracleExam:
 
 @dataclass(frozen=True, eq=False)
 class DomainExam:
-    """A domain under examination.
-
-    Parameters
-    ----------
-    domain : Domain
-        The domain.
-    subject : str
-        Its name in messages.
-    points : list of ndarray
-        Points of the set in which a minimizer is promised.
-    size : float
-        Distance of a vertex from the interior point.
-    tolerance : float
-        Relative error allowed.
-    rng : numpy Generator
-        For random points.
-    """
+    """A domain under examination."""
 
     domain: Domain
     subject: str

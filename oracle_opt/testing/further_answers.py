@@ -15,21 +15,7 @@ LEAVE_OUT = "leave the method out, and the default asks `minimize_linear`"
 
 @dataclass(frozen=True, eq=False)
 class FurtherAnswers:
-    """Checks of a domain's optional answers.
-
-    Parameters
-    ----------
-    domain : Domain
-        The domain to check.
-    subject : str
-        Its name in messages.
-    points : list of ndarray
-        Points of the set in which a minimizer is promised.
-    tolerance : float
-        Relative error allowed.
-    rng : numpy Generator
-        For random points.
-    """
+    """Checks of a domain's optional answers."""
 
     domain: Domain
     subject: str

@@ -26,11 +26,6 @@ FALSE = (Status.EMPTY, Status.CONTRADICTION, Status.REFUTED, Status.OUTSIDE, Sta
 class Watched(Oracle):
     """The same oracle, counted independently of the driver.
 
-    Parameters
-    ----------
-    inner : Oracle
-        The oracle whose answers are given.
-
     Attributes
     ----------
     asked : list of ndarray

@@ -33,29 +33,7 @@ def check_signs(pi: Matrix, row_lower: Vector, row_upper: Vector) -> None:
 def feasible(
     data: ScenarioData, pi: Matrix, cost: Matrix, members: Indices, kind: type[Numbers]
 ) -> tuple[Numbers, Numbers] | None:
-    """Dual vectors that are feasible, the given ones or those next to them, and ``least(pi)``.
-
-    Parameters
-    ----------
-    data : ScenarioData
-    pi : ndarray of shape (b, m)
-        Dual vectors, of the right signs.
-    cost : ndarray of shape (1, k) or (b, k)
-    members : ndarray of int, shape (b,)
-        The scenario of each, as far as scenarios differ.
-    kind : type of numbers
-        In which all is counted.
-
-    Returns
-    -------
-    tuple of numbers, or None
-        Of shape (m, b) and (b,); `None` where one cannot be mended.
-
-    Raises
-    ------
-    Refuted
-        One misses its constraints by more than rounding.
-    """
+    """Dual vectors that are feasible, the given ones or those next to them, and ``least(pi)``."""
     problem = data.problem
     found = kind.of(pi.T)
     reduced = _reduced(data, found, cost, members)

@@ -29,27 +29,7 @@ def optimal_bases(
     form: StandardForm, begun: Vertices, which: Indices, cost: Matrix, values: Matrix | None, lower: Matrix,
     upper: Matrix,
 ) -> tuple[NDArray[np.bool_], Indices, NDArray[np.int8]]:  # fmt: skip
-    """Bases that are optimal for these sides.
-
-    Parameters
-    ----------
-    form : StandardForm
-    begun : Vertices
-    which : ndarray of int, shape (b,)
-        The vertex that each scenario begins at.
-    cost : ndarray of shape (1, k) or (b, k)
-    values : ndarray of shape (b, e), optional
-        Entries of W that vary.
-    lower, upper : ndarray of shape (b, m)
-        Sides.
-
-    Returns
-    -------
-    done : ndarray of bool, shape (b,)
-        Where one was found: not where the program has no point, or pivots are too small or too many.
-    basic, at : ndarray
-        As in `Vertices`, a line for each scenario that is done.
-    """
+    """Bases that are optimal for these sides."""
     m, k = form.shape
     done = np.zeros(len(which), dtype=bool)
     basic, at = np.empty((len(which), m), dtype=np.intp), np.empty((len(which), k + m), dtype=np.int8)

@@ -23,15 +23,7 @@ Side = Fraction | None  # None: there is no such side
 
 
 class ExactStage:
-    """``lower <= W @ y <= upper`` and the bounds of y.
-
-    Parameters
-    ----------
-    W : csr_array of shape (m, k)
-    y_lower, y_upper : ndarray of shape (k,)
-    sides : sequence of m pairs
-        Lower and upper side of each row.
-    """
+    """``lower <= W @ y <= upper`` and the bounds of y."""
 
     def __init__(
         self, W: sparse.csr_array, y_lower: Vector, y_upper: Vector, sides: Sequence[tuple[Side, Side]]
@@ -45,13 +37,7 @@ class ExactStage:
         self.sides = sides
 
     def vertex(self, at: NDArray[np.int8]) -> list[Fraction] | None:
-        """The y of ``W @ y - r == 0`` with all columns outside the basis at their bounds; None if it misses others.
-
-        Parameters
-        ----------
-        at : ndarray of int8, shape (k + m,)
-            Where each column of ``[W, -I]`` is, as of `Vertices`.
-        """
+        """The y of ``W @ y - r == 0`` with all columns outside the basis at their bounds; None if it misses others."""
         y = [_end(one, pair) for one, pair in zip(at[: len(self.bounds)].tolist(), self.bounds, strict=True)]
         equations: list[tuple[Line, Fraction]] = []
         for row, one, pair in zip(self.rows, at[len(self.bounds) :].tolist(), self.sides, strict=True):

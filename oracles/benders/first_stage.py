@@ -32,13 +32,7 @@ def first_stage_point(at: Result | ObjectiveCut | ArrayLike, dimension: int) -> 
 
 
 def first_stage(problem: TwoStageProblem, radius: float) -> Polyhedron:
-    """Rows and bounds of x. Infinite bounds are those that the rows imply, or else a promise that rests on the radius.
-
-    Raises
-    ------
-    InvalidArgument
-        A row without variables that does not hold, or no point at all.
-    """
+    """Rows and bounds of x; infinite bounds become what the rows imply, or else a promise that rests on the radius."""
     A = problem.A.toarray()
     _refuse_empty_rows(problem, A)
     equal = problem.first_lower == problem.first_upper

@@ -20,15 +20,7 @@ FLAT = 1e-6  # of its depth: a half-space whose depth varies by less over the bo
 
 
 def depends_on_x(cut: FeasibilityCut, data: ScenarioData, frame: Frame) -> bool:
-    """Whether a half-space has a normal of which its depth depends, or at least proves no more than that.
-
-    Raises
-    ------
-    EmptyLocalizationSet
-        It has none but for rounding, and its ray proves that no x is in it.
-    RuntimeError
-        It has none at all, and proves nothing.
-    """
+    """Whether a half-space has a normal of which its depth depends, or at least proves no more than that."""
     member = int(cut.extras[RAY_OF])
     if float(np.abs(cut.normal) @ (frame.upper - frame.lower)) > FLAT * cut.violation:
         return True

@@ -25,16 +25,6 @@ def linopy_program(model: Model) -> tuple[LinearProgram, Groups]:
     """Columns, rows, bounds and costs of a linopy model.
 
     A column is called ``variable[coordinate,...]``, and a row likewise.
-
-    Parameters
-    ----------
-    model : linopy.Model
-        Linear and continuous.
-
-    Raises
-    ------
-    InvalidArgument
-        It is no model, has no objective, or is not linear and continuous.
     """
     linopy = require("linopy", "modeling", "models of linopy")
     if not isinstance(model, linopy.Model):

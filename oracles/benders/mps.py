@@ -34,18 +34,6 @@ def read_lines(path: Path, known: tuple[str, ...]) -> Iterator[Line]:
     """Yield the lines of a file of sections that ends in ENDATA.
 
     A comment is a line that begins with ``*``, or what follows a ``*`` that stands alone.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    known : tuple of str
-        The sections it may have, each once.
-
-    Raises
-    ------
-    InvalidData
-        Another section, one that stands twice, data before the first, no ENDATA.
     """
     section, seen, at = "", set(), 1
     for at, text in enumerate(read_text(path).split("\n"), 1):
@@ -120,16 +108,6 @@ def read_mps(path: Path) -> LinearProgram:
     """Read a linear program.
 
     The first row of type N is the objective, others of that type are left out. Names are words without blanks.
-
-    Parameters
-    ----------
-    path : Path
-        The file, perhaps packed by gzip.
-
-    Raises
-    ------
-    InvalidData
-        The file is missing or unreadable, or a line of it is wrong: the message has its number.
     """
     return _Reader(path).read()
 

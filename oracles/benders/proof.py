@@ -23,16 +23,6 @@ def multiplier_bounds(
     """Box that holds all pi with ``W.T @ pi <= q`` where y may rise without end, ``>= q`` where it may fall.
 
     Each of these rows bounds each of its entries by the bounds of the others, again and again.
-
-    Parameters
-    ----------
-    W : csr_array of shape (m, k)
-        Columns whose entries vary must be left out, as columns of zeros.
-    y_lower, y_upper : ndarray of shape (k,)
-    least, most : ndarray of shape (k,)
-        Least and largest cost of each column in any scenario.
-    signs : pair of ndarray of shape (m,)
-        Bounds that the sides of the rows give: 0 and infinity where only a lower side is finite, say.
     """
     columns = W.tocsc()
     rows = [columns[:, np.isinf(y_upper)], -columns[:, np.isinf(y_lower)]]
@@ -71,19 +61,7 @@ def _outward(values: Vector, sign: float) -> Vector:
 
 
 class Inside:
-    """Multipliers at which no reduced cost of a variable with one infinite bound is near 0, if there are such.
-
-    Parameters
-    ----------
-    W : csr_array of shape (m, k)
-    cost : ndarray of shape (k,)
-    side : ndarray of shape (k,)
-        1 where the reduced cost must be at least 0, -1 where at most, 0 where it may be anything.
-    free : ndarray of bool of shape (k,)
-        Where it must be 0.
-    signs : pair of ndarray of shape (m,)
-        Bounds of the multipliers.
-    """
+    """Multipliers at which no reduced cost of a variable with one infinite bound is near 0, if there are such."""
 
     def __init__(
         self, W: sparse.csr_array, cost: Vector, side: Vector, free: NDArray[np.bool_], signs: tuple[Vector, Vector]
@@ -117,14 +95,7 @@ class Inside:
 
 
 class Interiors:
-    """Multipliers well inside, found as they are needed: those of one scenario serve others whose costs are near.
-
-    Parameters
-    ----------
-    form : StandardForm
-    cost : ndarray of shape (k,)
-        Costs that the first ones are of: the least of any scenario where y may rise without end, say.
-    """
+    """Multipliers well inside, found as they are needed: those of one scenario serve others whose costs are near."""
 
     def __init__(self, form: StandardForm, cost: Vector) -> None:
         self._form, self._cost = form, cost

@@ -65,12 +65,7 @@ class Ends:
 
 
 class ProvenVertices:
-    """Finds bases for scenarios of a two-stage program, and proves what their vertices cost.
-
-    Parameters
-    ----------
-    data : ScenarioData
-    """
+    """Finds bases for scenarios of a two-stage program, and proves what their vertices cost."""
 
     def __init__(self, data: ScenarioData) -> None:
         self._data, problem = data, data.problem
@@ -83,14 +78,7 @@ class ProvenVertices:
         self._columns = np.hstack([data.W.toarray(), -np.eye(self._m)]) if self._m <= LARGEST else np.zeros((0, 0))
 
     def costs(self, members: Indices, lower: Matrix, upper: Matrix, doubt: Matrix) -> tuple[Vector, Vector]:
-        """Upper bounds of the costs of scenarios, infinite where none is proven, and what they are about, NaN there.
-
-        Parameters
-        ----------
-        members : ndarray of int, shape (b,)
-        lower, upper, doubt : ndarray of shape (b, m)
-            Sides of the rows, less T x, and by how much they may be wrong.
-        """
+        """Upper bounds of the costs of scenarios, infinite where none is proven, and what they are about, NaN there."""
         bound, near = np.full(len(members), np.inf), np.full(len(members), np.nan)
         if self._m > LARGEST:
             return bound, near

@@ -27,16 +27,6 @@ def pyomo_program(model: ConcreteModel) -> tuple[LinearProgram, Groups]:
     """Columns, rows, bounds and costs of a Pyomo model, under the names that Pyomo gives: ``ship[mill,Bonn]``.
 
     Fixed variables count as numbers. All constants of a constraint are moved to its right-hand side.
-
-    Parameters
-    ----------
-    model : pyomo.environ.ConcreteModel
-        Linear and continuous, with one active objective.
-
-    Raises
-    ------
-    InvalidArgument
-        It is no concrete model, has not one objective, or is not linear and continuous.
     """
     pyo = require("pyomo.environ", "modeling", "models of Pyomo")
     repn = require("pyomo.repn", "modeling", "models of Pyomo")

@@ -44,14 +44,7 @@ class Solved:
 
 
 class Recourse:
-    """``Q(l, u) = min q @ y : l <= W @ y <= u, y_lower <= y <= y_upper``, warm-started from the last solution.
-
-    Parameters
-    ----------
-    form : StandardForm
-    rays : Interiors
-        Those of costs of 0.
-    """
+    """``Q(l, u) = min q @ y : l <= W @ y <= u, y_lower <= y <= y_upper``, warm-started from the last solution."""
 
     def __init__(self, form: StandardForm, rays: Interiors) -> None:
         self.form, self._rays = form, rays
@@ -64,20 +57,7 @@ class Recourse:
         self._program.add_rows(form.W, np.full(m, -np.inf), np.full(m, np.inf))
 
     def solve(self, cost: Vector, values: Vector | None, lower: Vector, upper: Vector) -> Solved | DualVertex:
-        """Solve for one pair of sides.
-
-        Returns
-        -------
-        Solved or DualVertex
-            If infeasible, a ray whose value is positive exactly where it proves that.
-
-        Raises
-        ------
-        InvalidArgument
-            The second stage is unbounded from below.
-        RuntimeError
-            HiGHS ended otherwise.
-        """
+        """Solve for one pair of sides."""
         program, kinds = self._program, highspy.HighsModelStatus
         if self._cost is None or not np.array_equal(cost, self._cost):
             program.change_costs(cost)

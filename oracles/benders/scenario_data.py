@@ -25,13 +25,6 @@ class ScenarioData:
 
     A random right-hand side is the upper side of its row, or its lower side where the upper one is infinite; the other
     side of the row moves by as much.
-
-    Parameters
-    ----------
-    problem : TwoStageProblem
-    outcomes : ndarray of int, shape (n_scenarios, n_blocks)
-    probability : ndarray of shape (n_scenarios,)
-    n_summands : int
     """
 
     def __init__(self, problem: TwoStageProblem, outcomes: Indices, probability: Vector, n_summands: int) -> None:

@@ -18,13 +18,7 @@ RAY, RAY_OF = "ray", "ray_of"
 
 
 class DualTable:
-    """Dual vectors, a row each. Rows are added and never changed, so that a view of the first ones holds for good.
-
-    Parameters
-    ----------
-    units : ndarray of shape (m,)
-        What dual vectors that are added are multiplied by.
-    """
+    """Dual vectors, a row each. Rows are added and never changed, so that a view of the first ones holds for good."""
 
     def __init__(self, units: Vector) -> None:
         self._units = units
@@ -56,11 +50,6 @@ class ScenarioDuals(Mapping[str, NDArray[Any]]):
     """The `extras` that prove a cut of some scenarios: their distinct dual vectors, and which scenario has which.
 
     They are put together when they are asked for; until then this refers to the table that all cuts share.
-
-    Parameters
-    ----------
-    pieces : sequence of pairs
-        A table of dual vectors, and the row of each of some scenarios that follow those of the piece before.
     """
 
     def __init__(self, pieces: Sequence[Piece]) -> None:

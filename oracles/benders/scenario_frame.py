@@ -40,15 +40,7 @@ class NamedProgram(Protocol):
 
 
 def blocks_of(problem: NamedProgram, tables: Sequence[DataFrame]) -> tuple[RandomBlock, ...]:
-    """Random blocks of a problem, one a table.
-
-    Parameters
-    ----------
-    problem : NamedProgram
-        Has the names of rows and columns.
-    tables : sequence of DataFrame
-        As `TwoStageProblem.with_scenarios` takes them.
-    """
+    """Random blocks of a problem, one a table."""
     blocks: list[RandomBlock] = []
     owner: dict[Place, int] = {}
     for number, table in enumerate(tables):

@@ -51,12 +51,6 @@ class Programs:
     """``min cost @ y : lower <= W @ y <= upper, y_lower <= y <= y_upper`` for many sides, a line each.
 
     HiGHS solves the first one; its basis is tried on all that are left; and so on.
-
-    Parameters
-    ----------
-    cost : ndarray of shape (k,)
-    W : csr_array of shape (m, k)
-    y_lower, y_upper : ndarray of shape (k,)
     """
 
     def __init__(self, cost: Vector, W: sparse.csr_array, y_lower: Vector, y_upper: Vector) -> None:
@@ -88,13 +82,7 @@ class Programs:
         return Bases(np.array(at, dtype=np.int8).reshape(len(at), self._columns.shape[1]), which)
 
     def points(self, lower: Matrix, upper: Matrix) -> Matrix:
-        """Points, a line each, within the bounds of y; NaN where HiGHS finds none.
-
-        Raises
-        ------
-        Unsolved
-            HiGHS stopped for another reason than that a program has no point or no minimum.
-        """
+        """Points, a line each, within the bounds of y; NaN where HiGHS finds none."""
         return self.solved(lower, upper)[0]
 
     def solved(self, lower: Matrix, upper: Matrix, patience: float = inf) -> tuple[Matrix, Bases]:

@@ -25,19 +25,7 @@ _FIRST, _LARGEST, _FACTOR = 8, 4096, 8  # scenarios pivoted together: as many mo
 
 
 class Answers:
-    """Multipliers of some scenarios, their constants, and upper bounds on their values.
-
-    Parameters
-    ----------
-    stage : SecondStage
-    x : ndarray of shape (n,)
-    members : ndarray of int
-        The scenarios, rising.
-    sums : ScenarioSums
-        Takes them up; it has the rounding of the sides, and the rays.
-    duals : DualTable
-        Where multipliers stand that prove cuts.
-    """
+    """Multipliers of some scenarios, their constants, and upper bounds on their values."""
 
     def __init__(self, stage: SecondStage, x: Vector, members: Indices, sums: ScenarioSums, duals: DualTable) -> None:
         self.stage, self.members, self.sums, self.duals = stage, members, sums, duals
@@ -111,12 +99,6 @@ class Bunched:
     One product gives the value of every known vertex in every scenario; the best is optimal if its basis is feasible
     there. Scenarios for which it is not take dual simplex steps from it, a few scenarios first, whose vertices may
     serve the others; what these cannot do, HiGHS does.
-
-    Parameters
-    ----------
-    stage : SecondStage
-    pool : Pool
-        Vertices known from the start; it stays as it is.
     """
 
     def __init__(self, stage: SecondStage, pool: Pool) -> None:
@@ -241,14 +223,7 @@ class Bunched:
 
 
 class Singly:
-    """Where costs or W vary: each scenario has the vertex that was optimal for it last, and takes steps from there.
-
-    Parameters
-    ----------
-    stage : SecondStage
-    scenarios : range
-        Those that are served.
-    """
+    """Where costs or W vary: each scenario has the vertex that was optimal for it last, and takes steps from there."""
 
     def __init__(self, stage: SecondStage, scenarios: range) -> None:
         self._program = stage.program()

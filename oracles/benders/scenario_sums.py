@@ -32,33 +32,7 @@ def accepted(ray: Vector) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What all queries of one oracle share.
-
-    Parameters
-    ----------
-    problem : TwoStageProblem
-        In its own units.
-    units : Units
-        These.
-    share : ndarray of shape (n_summands,)
-        Share of the first stage's cost that each summand has.
-    lower, upper : ndarray of shape (n,)
-        Finite bounds of x, as of `first_stage_bounds`.
-    pull : sparse matrix of shape (n, m)
-        ``T.T`` in extended precision.
-    T_sizes : csr_array of shape (m, n)
-        Largest ``abs(T) + 2 abs(nominal T)`` of each entry that varies, ``abs(T)`` of the others.
-    sides : ndarray of shape (m,)
-        Sum of the sizes of what a side of a row is computed from, without T x.
-    depth : float
-        Roundings in a side, and in a sum of m of them.
-    pull_sizes : csr_array of shape (n, m)
-        ``T_sizes.T``.
-    changes : list of tuples
-        Number of each block that varies T, rows and columns of its entries, and by how much they change.
-    longest_pull : int
-        Most terms of an entry of ``T.T @ pi``.
-    """
+    """What all queries of one oracle share."""
 
     problem: TwoStageProblem
     units: Units
@@ -125,19 +99,7 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """Sums over some scenarios, as a worker sends them: those of successive summands, from the number `first` on.
-
-    Parameters
-    ----------
-    first : int
-    value, upper, size : ndarray of shape (number of these summands,)
-    slope, slope_size : ndarray of shape (number of these summands, n)
-    sums, longest : int
-        Number of inner sums, and terms of the longest.
-    feasibility : tuple of FeasibilityCut
-    duals : ScenarioDuals, optional
-        What proves the sums.
-    """
+    """Sums over some scenarios, as a worker sends them: those of successive summands, from the number `first` on."""
 
     first: int
     value: NDArray[np.longdouble]

@@ -262,13 +262,7 @@ def _groups(data: ScenarioData, sides: Sides, lines: Indices) -> Iterator[tuple[
 
 
 def _points(data: ScenarioData, group: AlikeScenarios) -> tuple[Matrix, Bases]:
-    """Points of the scenarios' second stages that cost least, within tolerances, and the bases that they are of.
-
-    Raises
-    ------
-    Refuted
-        A scenario has no second stage, with wider sides either.
-    """
+    """Points of the scenarios' second stages that cost least, within tolerances, and the bases that they are of."""
     lower, upper = group.sides.floats()
     programs = Programs(group.cost, group.W, data.problem.y_lower, data.problem.y_upper)
     y, bases = programs.solved(lower, upper)

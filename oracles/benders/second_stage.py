@@ -21,18 +21,7 @@ from oracle_opt.oracles.benders.vertices import Pool, Vertices, inverses
 
 @dataclass(frozen=True)
 class Drawing:
-    """The recipe of the scenarios of an oracle: a few words for a worker, which makes them by itself.
-
-    Parameters
-    ----------
-    problem : TwoStageProblem
-    n_samples : int or None
-    seed, n_summands : int
-    bounds : pair of ndarray of shape (n,)
-        Finite bounds of x, as of `first_stage_bounds`.
-    known : pair of arrays, optional
-        As of `SecondStage`.
-    """
+    """The recipe of the scenarios of an oracle: a few words for a worker, which makes them by itself."""
 
     problem: TwoStageProblem
     n_samples: int | None
@@ -52,21 +41,7 @@ class Drawing:
 
 
 class SecondStage:
-    """Scenarios of a two-stage program, and the programs that serve them.
-
-    Parameters
-    ----------
-    problem : TwoStageProblem
-        In its own units, as its frame.
-    outcomes : ndarray of int, shape (n_scenarios, n_blocks)
-        Outcome of each block in each scenario.
-    probability : ndarray of shape (n_scenarios,)
-    frame : Frame
-    n_summands : int
-        Groups of scenarios that are summed up apart.
-    known : pair of arrays, optional
-        Bases whose dual vertices are known from the start: basic columns, and where each column is.
-    """
+    """Scenarios of a two-stage program, and the programs that serve them."""
 
     def __init__(
         self,

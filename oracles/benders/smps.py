@@ -287,13 +287,7 @@ class _Stages:
         self.above = np.where(np.isfinite(self.upper) & (self.lower == model.rhs[r:]), self.upper - self.lower, 0.0)
 
     def place(self, entry: Entry, line: int) -> tuple[str, int | tuple[int, int], float]:
-        """Kind of an entry, its place in the second stage, and the core's value there.
-
-        Raises
-        ------
-        InvalidData
-            The core does not have it, or it is of the first stage.
-        """
+        """Kind of an entry, its place in the second stage, and the core's value there."""
         column, row = entry
         rows, columns = self.model.rows, self.model.columns
         j = columns[column] - self.n if column in columns else None
@@ -321,13 +315,7 @@ class _Stages:
         return kind, place, float((self.q if kind == "cost" else self.rhs)[place])
 
     def upper_end(self, i: int, value: float, line: int) -> float:
-        """The upper end of the interval of row i that hangs on a right-hand side, or its only end.
-
-        Raises
-        ------
-        InvalidData
-            The interval is so wide that its lower end would lose digits.
-        """
+        """The upper end of the interval of row i that hangs on a right-hand side, or its only end."""
         end = float(value + self.above[i])
         lost = abs(self.lower[i] + (end - self.upper[i]) - value) if self.above[i] else 0.0
         if lost > 1e-9 * max(abs(value), abs(self.lower[i])):

@@ -35,22 +35,7 @@ class Stages:
 
 
 def stages(program: LinearProgram, groups: Mapping[str, Sequence[str]], first_stage: Sequence[str]) -> Stages:
-    """Sort columns and rows into stages.
-
-    Parameters
-    ----------
-    program : LinearProgram
-        The whole.
-    groups : mapping of str to sequence of str
-        Names that stand for several columns.
-    first_stage : sequence of str
-        Names of columns, or of groups of them.
-
-    Raises
-    ------
-    InvalidArgument
-        Names that nothing has, nothing left for one of the stages, a row without variables that does not hold.
-    """
+    """Sort columns and rows into stages."""
     named = instances("first_stage", first_stage, str, "the name of a variable")
     is_first = np.zeros(len(program.columns), dtype=bool)
     for name in named:

@@ -24,20 +24,6 @@ class StandardForm:
 
     Entries of W may differ between scenarios: methods take their `values`, of shape (number of scenarios, number of
     entries), or None where none varies.
-
-    Parameters
-    ----------
-    W : csr_array of shape (m, k)
-        The matrix, 0 at the entries that vary.
-    entries : ndarray of int, shape (e, 2)
-        Rows and columns of the entries that vary.
-    y_lower, y_upper : ndarray of shape (k,)
-    row_lower, row_upper : ndarray of shape (m,)
-        Their infinite entries tell which sides exist in all scenarios; equal ones, which rows are equations.
-    box : pair of ndarray of shape (m,)
-        Bounds that hold all feasible multipliers, infinite where there is none.
-    units : ndarray of shape (m,)
-        What the rows of the problem were multiplied by.
     """
 
     def __init__(
@@ -173,19 +159,7 @@ class StandardForm:
         self, rows: Matrix, size: Matrix, cost: Vector, cost_size: Vector, pi: Matrix, lower: Matrix, upper: Matrix,
         rounding: Vector,
     ) -> Vector:  # fmt: skip
-        """Upper bounds on Q: costs of points within their bounds, and the price of the rows that they miss.
-
-        Parameters
-        ----------
-        rows, size : ndarray of shape (b, m)
-            ``W y``, and the sums of the sizes of its terms.
-        cost, cost_size : ndarray of shape (b,)
-            Costs of the points, and the sums of the sizes of their terms.
-        pi : ndarray of shape (b, m)
-            Multipliers, which price what is missed where those of all scenarios have no bound.
-        lower, upper : ndarray of shape (b, m)
-            Sides of the rows, known up to `rounding`, of shape (m,).
-        """
+        """Upper bounds on Q: costs of points within their bounds, and the price of the rows that they miss."""
         missed = np.maximum(np.maximum(lower - rows, rows - upper), 0.0)
         missed += self._width * (size + np.abs(rows)) + rounding
         m, k = self.shape
@@ -197,17 +171,7 @@ class StandardForm:
         self, pi: Matrix, y: Matrix, cost: Matrix, values: Matrix | None, interior: Interior | None, lower: Matrix,
         upper: Matrix, rounding: Vector,
     ) -> tuple[Matrix, Vector, Vector, Matrix]:  # fmt: skip
-        """What a solver's multipliers and points prove, points being within their bounds.
-
-        Returns
-        -------
-        pi : ndarray of shape (b, m)
-            Multipliers moved inside.
-        constant, bound : ndarray of shape (b,)
-            Constants of their minorants, and upper bounds on Q.
-        rows : ndarray of shape (b, m)
-            ``W y``.
-        """
+        """What a solver's multipliers and points prove, points being within their bounds."""
         pi, constant = self.minorants(pi, cost, values, interior)
         rows, size = self.moved_rows(y, np.broadcast_to(np.arange(self.shape[1]), y.shape), values)
         paid = cost * y

@@ -25,23 +25,6 @@ class Vertices:
 
     A basis is optimal wherever its basic columns stay within their bounds. With ``W y - r = 0`` these are
     ``inverse @ (r_N - pull)``, r_N being 0 where r is basic.
-
-    Parameters
-    ----------
-    multipliers : ndarray of shape (K, m)
-    constant : ndarray of shape (K,)
-    inverse : ndarray of shape (K, m, m)
-        Inverses of the basis matrices; no bound rests on how good they are.
-    basic : ndarray of int, shape (K, m)
-        Columns of ``[W, -I]`` in each basis.
-    at : ndarray of int8, shape (K, k + m)
-        Where each column is.
-    pull, pull_size : ndarray of shape (K, m)
-        ``W_N y_N``, the nonbasic columns at their bounds, and the sums of the sizes of its terms.
-    fixed : ndarray of shape (K, 2)
-        Cost of these columns, and the sum of the sizes of its terms.
-    row : ndarray of int, shape (K,)
-        Row of the multipliers in the `DualTable` from which cuts take what proves them; -1 before they stand in one.
     """
 
     multipliers: Matrix
@@ -193,10 +176,6 @@ class Pool:
     """Dual vertices that all scenarios share: where costs and W are the same in all of them.
 
     It holds 4096 of them, or 128 MiB, and forgets those first that have not been the best of a scenario for longest.
-
-    Parameters
-    ----------
-    form : StandardForm
 
     Attributes
     ----------

@@ -45,21 +45,7 @@ def refuting(what: str) -> Iterator[None]:
 
 
 class ConicProof:
-    """What proves cuts of ``min 1/2 x @ P @ x + c @ x + offset`` subject to ``b - A @ x`` in K.
-
-    Parameters
-    ----------
-    problem : ConicProblem
-        The data.
-    domain : Domain
-        Where x lies.
-    held : ndarray of int
-        Rows that the domain takes up.
-    tolerance : float
-        By how much a feasible point may miss a constraint.
-    quadratic : Quadratic, optional
-        The objective, if it is one.
-    """
+    """What proves cuts of ``min 1/2 x @ P @ x + c @ x + offset`` subject to ``b - A @ x`` in K."""
 
     def __init__(
         self,
@@ -131,11 +117,6 @@ def combined_half_space(problem: ConicProblem, dual: Vector, exact: bool) -> tup
     """Constant ``-b @ y`` and slope ``A.T @ y`` of the half-space of y, which is put into the dual cone, cone by cone.
 
     `None` for cones of a user's own.
-
-    Raises
-    ------
-    Refuted
-        No vector near to y is in the dual cone.
     """
     y, start = numbers("dual vector", dual, len(problem.b)), 0
     value, slope = Enclosure.of(np.zeros(()), exact), Enclosure.of(np.zeros(problem.A.shape[1]), exact)

@@ -36,31 +36,7 @@ SLACK = 1.001  # of what is allowed: its own norms are rounded
 def refuse_infeasible(
     problem: ConicProblem, held: NDArray[np.intp], tolerance: float, extent: Vector, x: Vector
 ) -> bool:
-    """Refuse a point that is farther from some constraint than the oracle tolerates.
-
-    Parameters
-    ----------
-    problem : ConicProblem
-        A, b and the cones.
-    held : ndarray of int
-        Rows that the domain takes up.
-    tolerance : float
-        That of the oracle.
-    extent : ndarray of shape (n,)
-        Largest size of each variable in the domain.
-    x : ndarray of shape (n,)
-        The point.
-
-    Returns
-    -------
-    bool
-        Whether all cones are known here, so that the point is feasible; `False` if one is of a user's own.
-
-    Raises
-    ------
-    Refuted
-        The point is not feasible; the message says which rows it violates.
-    """
+    """Refuse a point that is farther from some constraint than the oracle tolerates."""
     v = problem.b - problem.A @ x
     terms, reach = np.abs(problem.b), float(np.linalg.norm(extent))
     largest, may = float(terms.max(initial=0.0)), ROUNDING * terms

@@ -46,22 +46,7 @@ def in_own_units(P: sparse.csr_array, members: NDArray[np.intp]) -> tuple[Matrix
 
 
 def lack(P: sparse.csr_array) -> Vector:
-    """The diagonal D >= 0 with which P is known to be positive semidefinite; 0 in blocks where P itself is.
-
-    Parameters
-    ----------
-    P : csr_array of shape (n, n)
-        Symmetric.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Raises
-    ------
-    InvalidArgument
-        P has a negative eigenvalue that is more than rounding.
-    """
+    """The diagonal D >= 0 with which P is known to be positive semidefinite; 0 in blocks where P itself is."""
     shift = np.zeros(P.shape[0])
     several = []
     for members in blocks(P):
@@ -111,22 +96,7 @@ def _some(members: NDArray[np.intp]) -> str:
 
 
 def lacking(U: Matrix, error: float = 0.0, most: float = np.inf) -> float:
-    """A number d >= 0 with which ``U + d I`` is positive semidefinite, also where U is wrong by a norm of `error`.
-
-    Parameters
-    ----------
-    U : ndarray of shape (k, k)
-        Symmetric and finite.
-    error : float
-        Norm of what U may be wrong by.
-    most : float
-        Shifts above this are not tried.
-
-    Returns
-    -------
-    float
-        Infinite if no shift up to `most` was found to do.
-    """
+    """A number d >= 0 with which ``U + d I`` is positive semidefinite, also where U is wrong by a norm of `error`."""
     k, size = len(U), float(np.abs(U.diagonal()).sum())
     rounding = 1.01 * (k + 4) * EPS * size + error + SMALLEST
     if k == 1:

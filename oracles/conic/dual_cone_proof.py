@@ -25,21 +25,7 @@ from oracle_opt.proof.enclosure import Enclosure
 
 
 def in_dual_cone(cone: Cone, y: Enclosure) -> Enclosure | None:
-    """A vector of the dual cone near a vector y; `None` for a cone whose dual is not known here.
-
-    Parameters
-    ----------
-    cone : Cone
-        The cone whose dual is meant.
-    y : Enclosure
-        An enclosure of shape (dimension,), its ends the same; for a semidefinite cone of shape (k, order),
-        the vectors v.
-
-    Raises
-    ------
-    Refuted
-        No vector near to y is in the dual cone, or it has another shape.
-    """
+    """A vector of the dual cone near a vector y; `None` for a cone whose dual is not known here."""
     kind = type(cone)
     if kind is PositiveSemidefinite:
         return _semidefinite(cone, y)
@@ -117,15 +103,6 @@ def within_power(y: Enclosure, a: Enclosure, p: Enclosure | float, q: Enclosure 
     """A vector near (u, v, w) with ``(u / p)**a (v / q)**(1 - a) >= abs(w)`` and u, v >= 0.
 
     Either u is raised, or v, or the size of w is cut down, whatever moves least.
-
-    Parameters
-    ----------
-    y : Enclosure
-        The three numbers, its ends the same.
-    a : Enclosure
-        The exponent.
-    p, q : Enclosure or float
-        Positive; 1 and 1 for the power cone, a and 1 - a for its dual.
     """
     u, v, w = y.lower.tolist()
     zero = 0 * u

@@ -29,17 +29,6 @@ FAR = 32 * EPS  # distance from a curved cone that is rounding, relative to the 
 class HalfSpaces:
     """The constraint ``b - A @ x`` in K, and when a point counts as satisfying it.
 
-    Parameters
-    ----------
-    problem : ConicProblem
-        A, b and the cones, whose product is K.
-    held : ndarray of int
-        Rows that need no look, as the domain holds them.
-    tolerance : float
-        The tolerance of `ConicOracle`.
-    most : int
-        Limit on the half-spaces of a call.
-
     Attributes
     ----------
     impossible : list of DualVector
@@ -71,13 +60,6 @@ class HalfSpaces:
 
     def at(self, x: Vector, extent: Vector) -> list[FeasibilityCut]:
         """Half-spaces that exclude x, the farthest first; none if x counts as feasible.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n,)
-            The query point.
-        extent : ndarray of shape (n,)
-            Largest size of each variable in the domain.
 
         Raises
         ------

@@ -75,19 +75,7 @@ class ViolatedRows:
     def cuts(
         self, x: Vector, tolerance: float, extent: Vector, extras: Sequence[Mapping[str, Any]]
     ) -> list[FeasibilityCut]:
-        """Half-spaces of norm 1, less what rounding may have added to the depths; no row may be without entries.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n,)
-            The query point.
-        tolerance : float
-            Share of the terms of a row by which points may miss it.
-        extent : ndarray of shape (n,)
-            Largest size of each variable in the domain.
-        extras : sequence of mappings
-            Those of each cut.
-        """
+        """Half-spaces of norm 1, less what rounding may have added to the depths; no row may be without entries."""
         normals = self.normals / self.units[:, None]
         # what ``a @ x - b`` may be off by, over the norm of a
         rounding = ROUNDING * (np.abs(normals) @ np.abs(x) + self.sides / self.units)
@@ -135,17 +123,6 @@ class LinearRows:
     """Rows ``a @ x <= b`` and ``a @ x == b``, each a cone of its own.
 
     A look at them costs memory for a few vectors with an entry a row; nothing dense is made but the rows returned.
-
-    Parameters
-    ----------
-    A : ndarray or csr_array of shape (m, n)
-    b : ndarray of shape (m,)
-    norms : ndarray of shape (m,)
-        The norm of each row of A.
-    equations, inequalities : ndarray of int
-        Which rows of A are looked at, and as what.
-    tolerance : float
-        That of `ConicOracle`.
     """
 
     def __init__(
@@ -162,19 +139,7 @@ class LinearRows:
         self._largest_side = float(np.abs(b).max(initial=0.0))
 
     def violated(self, excess: Vector, x: Vector, extent: Vector, most: int) -> ViolatedRows:
-        """The farthest rows; if there are too many, of those that are nearly parallel the farthest alone.
-
-        Parameters
-        ----------
-        excess : ndarray of shape (m,)
-            ``A @ x - b``.
-        x : ndarray of shape (n,)
-            The point.
-        extent : ndarray of shape (n,)
-            Largest size of each variable in the domain.
-        most : int
-            Limit on the rows.
-        """
+        """The farthest rows; if there are too many, of those that are nearly parallel the farthest alone."""
         above = np.flatnonzero(excess[self._inequalities] > 0.0)
         off = np.flatnonzero(excess[self._equations])
         where = np.r_[_numbers(self._inequalities, above), _numbers(self._equations, off)]

@@ -53,22 +53,6 @@ def affine_below(domain: Domain, x: Vector, values: Enclosure, slopes: EnclosedR
     A slope in floats is wrong by up to w, and ``w @ abs(z - x)`` is taken off the value. A variable with an end on one
     side alone has its slope rounded towards that side, which is wrong in its favor on the other. Where there is no end
     at all nothing is taken off: there a slope other than 0 proves nothing.
-
-    Parameters
-    ----------
-    domain : Domain
-        Where z lies; its bounding box counts.
-    x : ndarray of shape (n,)
-        The point.
-    values : Enclosure
-        Floats, of shape (k,) or (): the values at x.
-    slopes : EnclosedRows
-        Their slopes.
-
-    Returns
-    -------
-    tuple
-        The values, of shape (k,), and the slopes, of shape (k, n).
     """
     lower, upper = domain.bounding_box()
     left, right = (np.nextafter(np.abs(side), np.inf) for side in (x - lower, upper - x))
@@ -89,26 +73,7 @@ def affine_below(domain: Domain, x: Vector, values: Enclosure, slopes: EnclosedR
 
 
 class Quadratic:
-    """``f(z) = 1/2 z @ P @ z + c @ z + offset`` on a domain: cuts of f, and of summands of f, from P itself.
-
-    Parameters
-    ----------
-    P : csr_array of shape (n, n)
-        Symmetric, positive semidefinite but for rounding.
-    c : ndarray of shape (n,)
-        Linear part.
-    offset : float
-        Constant.
-    domain : Domain
-        Where z lies.
-    multicut : bool
-        Whether cuts come with those of summands, which have to add up to them.
-
-    Raises
-    ------
-    InvalidArgument
-        P has a negative eigenvalue that is more than rounding; or it may have one, and the domain has no end there.
-    """
+    """``f(z) = 1/2 z @ P @ z + c @ z + offset`` on a domain: cuts of f, and of summands of f, from P itself."""
 
     def __init__(self, P: sparse.csr_array, c: Vector, offset: float, domain: Domain, multicut: bool) -> None:
         self.P, self.c, self.offset, self.domain, self.multicut = P, c, offset, domain, multicut
@@ -178,15 +143,6 @@ class ConvexPart:
 
     With D >= 0 the diagonal that what is left of P may lack of being positive semidefinite, and m the middle of the
     domain's bounds, ``g(z) = f(z) - squares(z) + 1/2 (z - m) @ D @ (z - m) - K``, K the largest of the new term.
-
-    Parameters
-    ----------
-    form : Quadratic
-        f.
-    squares : Squares, optional
-        Those that are taken off.
-    lack : ndarray of shape (n,)
-        The diagonal of D.
     """
 
     def __init__(self, form: Quadratic, squares: Squares | None, lack: Vector) -> None:

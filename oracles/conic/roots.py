@@ -9,15 +9,6 @@ def rising_root(function: Callable[[float], tuple[float, float]], low: float, hi
     """Zero of a rising function between `low` and `high`, as exactly as its sign can tell.
 
     Newton's step where it stays in the bracket and halves the step before the last, else bisection.
-
-    Parameters
-    ----------
-    function : callable
-        Maps t to the value and the slope there; values may be infinite.
-    low, high : float
-        Where the function is negative and positive; one of them may be infinite.
-    start : float
-        Strictly between.
     """
     t, last, before = start, high - low, high - low
     reach = max(1.0, abs(start))

@@ -19,19 +19,7 @@ BLOCK = 10_000  # rows that a digest takes at a time
 
 
 def row_matrix(name: str, matrix: Any) -> RowMatrix:
-    """Return a new matrix of floats, or refuse what is no matrix.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument.
-    matrix : array_like or sparse matrix of shape (m, n)
-
-    Returns
-    -------
-    ndarray or csr_array of shape (m, n)
-        Sparse if the matrix was, or if it holds next to nothing but zeros; then without zeros and duplicate entries.
-    """
+    """Return a new matrix of floats, or refuse what is no matrix."""
     if not sparse.issparse(matrix):
         dense = floats(name, matrix, "a matrix of real numbers, dense or sparse")
         if dense.ndim != 2:

@@ -31,18 +31,7 @@ def rows_of(cones: Sequence[Cone], kind: type[Cone]) -> NDArray[np.intp]:
 def held_rows(
     problem: ConicProblem, free: FreeSpace, hold: bool | None, quadratic: bool
 ) -> tuple[Box | Polyhedron, NDArray[np.intp]] | None:
-    """The domain that takes up equations, bounds and perhaps all inequalities, and these; `None` without any.
-
-    Parameters
-    ----------
-    problem : ConicProblem
-    free : FreeSpace
-        Where some minimizer is said to lie.
-    hold : bool, optional
-        `hold_rows` of `ConicOracle`.
-    quadratic : bool
-        Whether the objective is.
-    """
+    """The domain that takes up equations, bounds and perhaps all inequalities, and these; `None` without any."""
     equations, inequalities = rows_of(problem.cones, Zero), rows_of(problem.cones, Nonnegative)
     if hold is False:
         inequalities = inequalities[:0]

@@ -223,31 +223,7 @@ class SemiInfiniteOracle(Oracle):
 
 @np.errstate(all="ignore")
 def row_excess(separate: Asked, c: Vector | None, domain: Domain, claim: CutClaim, exact: bool) -> Bound | None:
-    """By how much a claim exceeds what the rows, or the linear objective, prove.
-
-    Parameters
-    ----------
-    separate : callable
-        Maps a point to rows and right-hand sides.
-    c : ndarray of shape (n,) or None
-        The objective, if it is linear.
-    domain : Domain
-        Where x lies.
-    claim : CutClaim
-        The half-space, or the cut of the objective.
-    exact : bool
-        Whether to count in fractions.
-
-    Returns
-    -------
-    float, Fraction or None
-        `None` without the point, and for cuts of an objective that is a function.
-
-    Raises
-    ------
-    Refuted
-        The function returns no row like it.
-    """
+    """By how much a claim exceeds what the rows, or the linear objective, prove."""
     if claim.kind is ClaimKind.MINORANT:
         if c is None:
             return None
@@ -273,24 +249,7 @@ def row_excess(separate: Asked, c: Vector | None, domain: Domain, claim: CutClai
 def row_value(
     separate: Asked, c: Vector | None, tolerance: float, extent: Vector, claim: ValueClaim, exact: bool
 ) -> Bound | None:
-    """A linear objective at a point that violates no row that the separation finds there by more than is tolerated.
-
-    Parameters
-    ----------
-    separate, c, exact
-        As above.
-    tolerance : float
-        Share of the terms of a row by which it may be missed.
-    extent : ndarray of shape (n,)
-        Largest size of each variable in the domain.
-    claim : ValueClaim
-        The point.
-
-    Raises
-    ------
-    Refuted
-        A row is violated.
-    """
+    """A linear objective at a point that violates no row that the separation finds there by more than is tolerated."""
     if c is None:
         return None
     x = numbers("best point", claim.point, len(c))

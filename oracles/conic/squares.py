@@ -61,11 +61,6 @@ def squares_of(P: sparse.csr_array) -> Squares:
     eigenvalue; eigenvalues of this size are left out. The weights ``1 - e`` take the smallest share e of a list for
     which D is 0 or, where it is for none, as small as they let it be. Where D is not 0, and in some variable much
     larger than with the eigenvectors of the block in its own units (`in_own_units`), these take their place.
-
-    Parameters
-    ----------
-    P : csr_array of shape (n, n)
-        Symmetric, and positive semidefinite but for rounding.
     """
     n = P.shape[0]
     entries, columns, counts, weights = [], [], [], []

@@ -174,11 +174,6 @@ class BeforeRounding(Bank):
     kept, and another one as it was meant. Where weights of kernels add up to 1 the difference is small and mostly does
     not matter. In a mixed norm a kernel may have a weight of 1e6: its rounding is then as large as another kernel, and
     the sum may have negative eigenvalues, for which there is no bound at all.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        p kernels on n points.
     """
 
     def __init__(self, bank: KernelBank) -> None:
@@ -219,11 +214,6 @@ class BeforeRounding(Bank):
 
 def stored_kernels(bank: KernelBank) -> GramBank:
     """Return a bank that keeps all entries of the kernels of another one, which it asks for those at new points.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        p kernels on n points.
 
     Returns
     -------

@@ -48,22 +48,7 @@ def matrix_of_stack(name: str, noun: str, given: Sequence[Any] | NDArray[np.floa
 def checked_kernel(
     kernel: ArrayLike, name: str, remedy: str = "if that is noise, pass (K + K.T) / 2"
 ) -> NDArray[np.floating]:
-    """Return the kernel as a contiguous float32 or float64 array of shape (n, n), symmetric to the last bit.
-
-    Parameters
-    ----------
-    kernel : array_like of shape (n, n)
-    name : str
-        What it is, in messages.
-    remedy : str
-        What to do about one that is not symmetric.
-
-    Raises
-    ------
-    InvalidArgument
-        The kernel is not square, not finite, or not symmetric up to rounding (1e-8 of the largest entry, 1e-5 in
-        float32).
-    """
+    """Return the kernel as a contiguous float32 or float64 array of shape (n, n), symmetric to the last bit."""
     matrix = np.asarray(kernel)
     if matrix.dtype.kind not in "fiub":
         raise InvalidArgument(f"{name} must be a matrix of real numbers, got {shown(kernel)}")

@@ -51,17 +51,7 @@ class Between(Protocol):
 
 
 class StoredDistances:
-    """Distances as condensed vectors, pair by pair of different points.
-
-    Parameters
-    ----------
-    store : ndarray of shape (p, n (n - 1) / 2)
-        The vectors.
-    n_points : int
-        n.
-    between : Between
-        Knows those of new points to these.
-    """
+    """Distances as condensed vectors, pair by pair of different points."""
 
     def __init__(self, store: Matrix, n_points: int, between: Between) -> None:
         self._store, self._between, self.shape = store, between, (len(store), n_points)

@@ -31,13 +31,6 @@ class SharedPoints:
     1 in size (sparse points are not centered): kernels do not change if points are moved, the rates undo the factor,
     and distances and rates then fit into single precision.
 
-    Parameters
-    ----------
-    points : ndarray or CSR array of shape (n, columns)
-        Checked.
-    single : bool
-        Whether entries are computed in single precision.
-
     Attributes
     ----------
     rows : ndarray or CSC array of shape (n, columns)
@@ -87,17 +80,6 @@ class SharedPoints:
 
 class FamilyPoints:
     """Points on some features: those that are equal there are one.
-
-    Parameters
-    ----------
-    shared : SharedPoints
-        The points of the bank.
-    points : ndarray or CSC array of shape (n, columns)
-        The same as given.
-    features : ndarray of int, shape (d,)
-        The features.
-    misplaced : float
-        By how far a point moves at most if it is rounded to single precision, as of `SharedPoints`.
 
     Attributes
     ----------

@@ -21,17 +21,7 @@ TILE_ROWS, TILE_COLUMNS = 256, 512
 
 
 class FamilySums:
-    """Sums over kernels ``exp2(-speed * D)``, or polynomials, of the points of a family.
-
-    Parameters
-    ----------
-    points : FamilyPoints
-        The points.
-    single, precise : bool
-        Whether entries are computed in single precision, and distances in double.
-    polynomial : bool
-        Whether the kernels are ``(1 + x @ y)**degree``, the degrees being given in place of speeds.
-    """
+    """Sums over kernels ``exp2(-speed * D)``, or polynomials, of the points of a family."""
 
     def __init__(self, points: FamilyPoints, single: bool, precise: bool, polynomial: bool) -> None:
         self.points, self.precise, self.polynomial = points, precise, polynomial
@@ -107,17 +97,6 @@ class FamilySums:
 class KernelFamily(ABC):
     """Kernels of one kind on the same features, before any scaling: w of them.
 
-    Parameters
-    ----------
-    points : FamilyPoints
-        The points, on these features alone.
-    sums : FamilySums
-        Makes sums of kernels.
-    told : ndarray of shape (w,)
-        What the compiled loops are told of each kernel: speeds, or degrees.
-    fine : FamilySums, optional
-        Makes entries. Default: `sums`.
-
     Attributes
     ----------
     exactness : float
@@ -162,17 +141,7 @@ class KernelFamily(ABC):
 
 
 class SumTerm:
-    """A weighted sum of kernels of one family, of some rows and columns among the points that differ.
-
-    Parameters
-    ----------
-    sums : FamilySums
-        The kernels.
-    rows, columns : ndarray of int
-        Of the sum, among the points that differ.
-    speeds, weights : ndarray of shape (q,)
-        Of the kernels.
-    """
+    """A weighted sum of kernels of one family, of some rows and columns among the points that differ."""
 
     def __init__(self, sums: FamilySums, rows: Indices, columns: Indices, speeds: Vector, weights: Vector) -> None:
         self.sums, self.speeds, self.weights = sums, speeds, weights
@@ -197,17 +166,7 @@ class TableTerm:
 def add_terms(
     terms: Sequence[SumTerm | TableTerm], out: Matrix, first_row: int = 0, first_column: int | None = None
 ) -> None:
-    """Add matrices to one; only what is on or below the diagonal if the first column is given.
-
-    Parameters
-    ----------
-    terms : sequence of SumTerm or TableTerm
-        Of the shape of `out`.
-    out : ndarray of shape (r, c)
-        The sum.
-    first_row, first_column : int
-        Where `out` stands in a square matrix: tiles above its diagonal are left out.
-    """
+    """Add matrices to one; only what is on or below the diagonal if the first column is given."""
     for rows in parts(out.shape[0], TILE_ROWS):
         for columns in parts(out.shape[1], TILE_COLUMNS):
             if first_column is not None and first_column + columns.start >= first_row + rows.stop:

@@ -86,19 +86,7 @@ def _feature_term(a: Matrix, b: Matrix, kind: KernelKind) -> Matrix:
 
 
 class FeatureKernels(KeptKernels):
-    """Kernels on standardized points, evaluated between new points and those of the bank.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-        Standardized points of the bank.
-    standardize : Standardization
-        From raw points to standardized ones.
-    widths : ndarray of shape (d + 1, 10)
-        Widths of the RBF kernels on all features and on each.
-    kernels : ndarray of int, optional
-        Which of the 13 (d + 1) kernels. Default: all.
-    """
+    """Kernels on standardized points, evaluated between new points and those of the bank."""
 
     by_rows = True
 

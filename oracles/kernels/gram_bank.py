@@ -353,13 +353,6 @@ class PairRows:
     the first time it is asked for, and then kept. Support vectors change little from one query to the next: a run
     copies the pairs of its support vectors, on most data a small part of all. Sums are over the copied rows, in an
     order that does not depend on when they were copied.
-
-    Parameters
-    ----------
-    packed : ndarray of shape (number of kernels stored, n (n + 1) / 2)
-        Lower halves, which are not copied.
-    kernels : ndarray of int, shape (p,)
-        Rows of `packed` of which this holds the entries.
     """
 
     def __init__(self, packed: NDArray[np.floating], kernels: Indices) -> None:

@@ -189,17 +189,7 @@ class JoinedBank(KernelBank):
 
 
 class KeptJoined(KeptKernels):
-    """Several banks on the same points, or what is kept of them, between new points and these.
-
-    Parameters
-    ----------
-    kept : sequence of KeptKernels
-        At least one.
-    parts : sequence of slice or ndarray of int
-        Which kernels are those of each.
-    prepare : callable or None
-        What is done to new points first.
-    """
+    """Several banks on the same points, or what is kept of them, between new points and these."""
 
     def __init__(
         self,
@@ -237,13 +227,6 @@ def _checked_labels(labels: Sequence[tuple[str, str]], n_kernels: int) -> Labels
 class Numbering:
     """Which kernels of a bank are those of its parts.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Number of kernels of each part, at least 1.
-    order : ndarray of int, shape (p,), optional
-        Kernel i is number ``order[i]`` if the parts stand one after another. Default: they do.
-
     Attributes
     ----------
     n_kernels : int
@@ -270,13 +253,7 @@ class Numbering:
         return part, number - (int(self._ends[part - 1]) if part else 0)
 
     def subset(self, kernels: Indices) -> tuple[Numbering, list[tuple[int, Indices]]]:
-        """Number some of the kernels anew, in the order given.
-
-        Returns
-        -------
-        tuple
-            The new numbering, and of each part that is left its number and which of its kernels.
-        """
+        """Number some of the kernels anew, in the order given."""
         numbers = kernels if self.order is None else self.order[kernels]
         part = np.searchsorted(self._ends, numbers, side="right")
         by_part = np.argsort(part, kind="stable")

@@ -35,15 +35,6 @@ class GivenCrossKernels(KeptKernels):
     """Cross-kernels the user evaluates: `new` is an array of shape (p, m, n), or p arrays of shape (m, n).
 
     Entries of weight zero are not looked at and may be None.
-
-    Parameters
-    ----------
-    n_kernels, n_points : int
-        How many the user evaluates.
-    kernels, points : ndarray of int, optional
-        Those of them that are picked. Default: all.
-    noun : str
-        What they are, in names and messages.
     """
 
     def __init__(
@@ -105,24 +96,7 @@ class Given:
 
 
 class KeptPart(KeptKernels):
-    """What something small knows of the kernels and points that were kept, such as a bank of them alone.
-
-    Parameters
-    ----------
-    build : callable
-        Takes no arguments and returns what has `cross`, made when it is first needed; it can be pickled, while what it
-        makes is not.
-    n_kernels, n_points : int
-        Their numbers.
-    order : ndarray of int, shape (n_kernels,), optional
-        Kernel i that was kept is number ``order[i]`` of it. Default: number i.
-    scales : ndarray of shape (n_kernels,), optional
-        Factors of the kernels. Default: ones.
-    prepare : callable, optional
-        What is done to new points first. Default: nothing.
-    by_rows : bool
-        As for the class.
-    """
+    """What something small knows of the kernels and points that were kept, such as a bank of them alone."""
 
     def __init__(
         self,

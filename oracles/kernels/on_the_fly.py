@@ -216,15 +216,7 @@ def checked_features(features: ArrayLike, n_columns: int) -> Indices:
 
 
 class SomeColumns:
-    """Some columns of new points.
-
-    Parameters
-    ----------
-    columns : ndarray of int
-        Which of them.
-    n_columns : int
-        Number of all.
-    """
+    """Some columns of new points."""
 
     def __init__(self, columns: Indices, n_columns: int) -> None:
         self.columns, self.n_columns = columns, n_columns

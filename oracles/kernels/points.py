@@ -152,17 +152,7 @@ def refuse_overflow(squares: Vector, points: Points) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Standardization:
-    """What standardizes points, learned from some of them by `of`.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (d,)
-        Columns of a raw point that are kept.
-    center, spread : ndarray of shape (d,)
-        What they are standardized by.
-    n_columns : int
-        Number of columns of a raw point.
-    """
+    """What standardizes points, learned from some of them by `of`."""
 
     columns: NDArray[np.intp]
     center: Vector
@@ -171,13 +161,7 @@ class Standardization:
 
     @classmethod
     def of(cls, X: ArrayLike) -> tuple[Standardization, Matrix]:
-        """What standardizes the points X, shape (n, columns), and these points standardized, shape (n, d).
-
-        Raises
-        ------
-        InvalidArgument
-            X is not finite points of which at least two differ.
-        """
+        """What standardizes the points X, shape (n, columns), and these points standardized, shape (n, d)."""
         raw = floats("X", X, "points of real numbers, shape (n, columns)")
         if raw.ndim != 2 or raw.size == 0 or not np.isfinite(raw).all():
             raise InvalidArgument(f"`X` must be finite points of shape (n, columns), got shape {raw.shape}")
@@ -203,18 +187,6 @@ def weighted_quantiles(values: ArrayLike, weights: ArrayLike, levels: ArrayLike)
     """Least values at or below which at least these shares of the weight lie: the inverse of the distribution function.
 
     Values repeated by their weights have the same quantiles, which no interpolation between values would give.
-
-    Parameters
-    ----------
-    values, weights : array_like of shape (m,)
-        At least one value; weights that are not negative, and not all 0.
-    levels : array_like
-        Numbers from 0 to 1.
-
-    Returns
-    -------
-    ndarray
-        Of the shape of `levels`.
     """
     v, w = np.asarray(values, dtype=float), np.asarray(weights, dtype=float)
     if w.min() == w.max():  # no need to sort

@@ -30,13 +30,6 @@ class PolynomialFamily(KernelFamily):
     An inner product of d numbers is off by at most ``d / 2 * EPS`` times the product of the norms, so ``1 + x @ y`` by
     ``(d + 3) / 2 * EPS`` times ``R = sqrt((1 + x @ x) * (1 + y @ y))``, the root of the product of two diagonal
     entries, which it does not exceed itself; and its power by ``t (d + 4) / 2 * EPS * R**t``.
-
-    Parameters
-    ----------
-    points : FamilyPoints
-        The points, on these features alone.
-    degrees : ndarray of shape (w,)
-        The t, whole numbers of at least 1, as floats.
     """
 
     def __init__(self, points: FamilyPoints, degrees: Vector) -> None:

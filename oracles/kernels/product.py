@@ -21,13 +21,7 @@ from oracle_opt.words import numbered
 
 
 class KeptProduct(KeptKernels):
-    """What is kept of a product of kernels.
-
-    Parameters
-    ----------
-    distances : Between
-        Those kept, between new points and the points kept.
-    """
+    """What is kept of a product of kernels."""
 
     def __init__(self, distances: Between) -> None:
         self._distances, self.by_rows = distances, distances.by_rows

@@ -37,15 +37,6 @@ class RBFFamily(KernelFamily):
     Points that are equal on these features are one point here. Sums over many widths are taken over fewer, see
     `WidthInterpolation`.
 
-    Parameters
-    ----------
-    points : FamilyPoints
-        The points, on these features alone.
-    widths : ndarray of shape (w,)
-        The s.
-    single : bool
-        Whether the terms of sums are computed in single precision; the sums are always in double, and so are `entries`.
-
     Attributes
     ----------
     exactness, entry_error : float
@@ -134,15 +125,7 @@ class RBFFamily(KernelFamily):
 
 
 class RBFTables:
-    """Families whose kernels are kept in tables, one of ``u**2`` entries a kernel, u points differing; all at once.
-
-    Parameters
-    ----------
-    families : sequence of RBFFamily
-        At least one; each has a table. Their kernels are numbered in this order, t of them.
-    scale : float
-        Factor of all kernels.
-    """
+    """Families whose kernels are kept in tables, one of ``u**2`` entries a kernel, u points differing; all at once."""
 
     def __init__(self, families: Sequence[RBFFamily], scale: float) -> None:
         tables: list[Matrix] = [scale * family.table for family in families if family.table is not None]
@@ -204,13 +187,6 @@ class WidthInterpolation:
     the Lebesgue constant; the formula's own rounding is that of sums of m terms, ``(3 m + 8) growth`` times the unit
     roundoff [2]_; that of a logarithm moves a node or a rate by so much of itself, and a kernel by x exp(-x) <= 0.37
     of it.
-
-    Parameters
-    ----------
-    rates : ndarray of shape (w,)
-        Positive.
-    allowed : float
-        Error allowed to the interpolation, relative to the diagonal.
 
     Attributes
     ----------

@@ -181,19 +181,7 @@ def _checked(bank: object, name: str) -> KernelBank:
 
 
 class ShardedSubset(Bank):
-    """Some kernels, which live in this process; workers do what takes long, each for some of the points.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        The kernels.
-    kernels : ndarray of int, shape (p,)
-        Which they are of those of the sharded bank.
-    workers : Workers
-        Those of the sharded bank.
-    parts : int
-        Tasks of a call.
-    """
+    """Some kernels, which live in this process; workers do what takes long, each for some of the points."""
 
     def __init__(self, bank: KernelBank, kernels: Indices, workers: Workers[Shards], parts: int) -> None:
         super().__init__(bank)
@@ -222,11 +210,6 @@ class ShardedSubset(Bank):
 
 class Shards:
     """A bank and its parts, in the process of a worker.
-
-    Parameters
-    ----------
-    bank : KernelBank
-    parts : int
 
     Attributes
     ----------

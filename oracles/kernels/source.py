@@ -161,14 +161,7 @@ class Source(ABC):
 
 
 class EvaluatedBank(KernelBank):
-    """Kernels of a source on all of its points, evaluated whenever they are needed, block by block.
-
-    Parameters
-    ----------
-    source : Source
-    kernels : array_like of int, optional
-        Which of its kernels. Default: all.
-    """
+    """Kernels of a source on all of its points, evaluated whenever they are needed, block by block."""
 
     by_rows = True
 

@@ -33,25 +33,7 @@ DRAWN = 1 << 14
 
 
 def given_masks(features: Sequence[ArrayLike] | NDArray[np.bool_], n_columns: int) -> Masks:
-    """Pack the sets of features that a user gave.
-
-    Parameters
-    ----------
-    features : sequence of p array_like of int, or array_like of bool, shape (p, columns)
-        The sets.
-    n_columns : int
-        Number of columns.
-
-    Returns
-    -------
-    ndarray of uint8, shape (p, ceil(columns / 8))
-        The bits.
-
-    Raises
-    ------
-    InvalidArgument
-        These are no sets of columns, or one is empty; its index is named.
-    """
+    """Pack the sets of features that a user gave."""
     given: Any = features
     if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) == 0:
         raise InvalidArgument(f"`features` must be a sequence, the columns of one kernel each, got {shown(given)}")

@@ -31,21 +31,7 @@ Agents = NDArray[np.intp]
 def cheap_assignment(
     costs: Matrix, uses: NDArray[np.int64], capacities: NDArray[np.int64], shares: Matrix, prices: Vector, nodes: int
 ) -> Agents | None:
-    """Agent of each job in the cheapest assignment found, which is feasible; None if none was.
-
-    Parameters
-    ----------
-    costs, uses : ndarray of shape (m, n)
-        Cost and resource of job j on agent i.
-    capacities : ndarray of shape (m,)
-        One for each agent.
-    shares : ndarray of shape (m, n)
-        Averaged relaxed solution; larger shares are tried first.
-    prices : ndarray of shape (n,)
-        Multipliers of the jobs, of which the reduced costs are made.
-    nodes : int
-        Limit on the nodes of the integer program; 0 for none.
-    """
+    """Agent of each job in the cheapest assignment found, which is feasible; None if none was."""
     reduced = costs + prices
     fill = uses / np.maximum(capacities, 1)[:, None]
     unit = float(np.abs(costs).mean()) or 1.0

@@ -17,19 +17,7 @@ from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 
 
 class DualCuts:
-    """The minorant ``-sign c(x) + u @ (rhs - a(x))`` of a relaxed solution x, with its value at u and all rounding.
-
-    Parameters
-    ----------
-    domain : Domain
-        The domain of the multipliers.
-    rhs : ndarray of shape (n,)
-        Right-hand sides of the relaxed constraints.
-    sign : float
-        1 to minimize the cost, -1 to maximize it.
-    keeps : bool
-        Whether a solution is kept as its own compact form, if it comes without one.
-    """
+    """The minorant ``-sign c(x) + u @ (rhs - a(x))`` of a relaxed solution x, with its value at u and all rounding."""
 
     def __init__(self, domain: Domain, rhs: Vector, sign: float, keeps: bool) -> None:
         self._domain, self._rhs, self._sign, self._keeps = domain, rhs, sign, keeps

@@ -234,22 +234,7 @@ class FacilityLocationOracle(LagrangianOracle):
 
 
 def opened_along(opening: Vector, costs: Matrix, orders: list[NDArray[np.intp]]) -> NDArray[np.bool_]:
-    """Which facilities are open in the best solution found from the first k of each order, for all k.
-
-    Parameters
-    ----------
-    opening : ndarray of shape (m,)
-        Cost of opening each facility.
-    costs : ndarray of shape (m, n)
-        Cost of serving all of customer j from facility i.
-    orders : list of ndarray of int of shape (m,)
-        Orders of the facilities, the most promising first.
-
-    Returns
-    -------
-    ndarray of bool of shape (m,)
-        A set that no opening, closing or exchange of one facility makes cheaper.
-    """
+    """Which facilities are open in the best solution found from the first k of each order, for all k."""
     best, least = np.zeros(len(opening), dtype=bool), np.inf
     for order in orders:
         totals = np.cumsum(opening[order]) + np.minimum.accumulate(costs[order], axis=0).sum(axis=1)

@@ -23,21 +23,7 @@ def cheap_flows(
     points: Sequence[Vector],
     bound: float,
 ) -> sparse.csr_array | None:
-    """Cheap flows of each commodity on each arc that keep the capacities, or None if none were found.
-
-    Parameters
-    ----------
-    network : Network
-        Finds paths.
-    costs, capacities : ndarray of shape (a,)
-        One for each arc.
-    demands : ndarray of shape (k,)
-        One for each commodity.
-    points : sequence of ndarray
-        Prices whose shortest paths the flows may take from the start.
-    bound : float
-        No flows are cheaper.
-    """
+    """Cheap flows of each commodity on each arc that keep the capacities, or None if none were found."""
     limited = np.flatnonzero(np.isfinite(capacities))
     paths = _Paths(network, costs, demands)
     for u in points:

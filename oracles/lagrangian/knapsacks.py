@@ -12,15 +12,7 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 
 @dataclass(frozen=True, eq=False)
 class Knapsacks:
-    """The relaxed problem: a knapsack for each agent.
-
-    Parameters
-    ----------
-    costs : ndarray of shape (m, n)
-    uses : ndarray of int of shape (m, n)
-    capacities : ndarray of int of shape (m,)
-    maximize : bool
-    """
+    """The relaxed problem: a knapsack for each agent."""
 
     costs: NDArray[np.float64]
     uses: NDArray[np.int64]

@@ -12,15 +12,6 @@ from oracle_opt.arrays import Vector
 class Network:
     """The relaxed problem: shortest paths from each origin.
 
-    Parameters
-    ----------
-    arcs : ndarray of int of shape (a, 2)
-    costs : ndarray of shape (a,)
-    limited : ndarray of int
-        Arcs that have prices.
-    commodities : ndarray of int of shape (k, 2)
-    demands : ndarray of shape (k,)
-
     Attributes
     ----------
     n_nodes : int

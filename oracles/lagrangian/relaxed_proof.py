@@ -28,15 +28,7 @@ Examine = Callable[[Any], tuple[Any, Any]]
 
 @dataclass(frozen=True, eq=False)
 class Examined:
-    """A relaxed solution that a proof found feasible, seen through its cost and activity, counted anew.
-
-    Parameters
-    ----------
-    cost : Enclosure
-        c(x), a number.
-    activity : Enclosure
-        a(x), of shape (n,).
-    """
+    """A relaxed solution that a proof found feasible, seen through its cost and activity, counted anew."""
 
     __repr__ = one_line
 

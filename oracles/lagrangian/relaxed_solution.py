@@ -78,15 +78,7 @@ class RoundedSolution:
 
 
 def positions(table: NDArray[np.generic], rows: NDArray[np.intp] | None = None) -> NDArray[np.signedinteger]:
-    """Numbers ``i * n + j`` of the entries (i, j) of a table of n columns that are not zero, in increasing order.
-
-    Parameters
-    ----------
-    table : ndarray of shape (m, n)
-        Some rows of it, or all.
-    rows : ndarray of int of shape (m,), optional
-        Which rows these are, in increasing order; default is all.
-    """
+    """Numbers ``i * n + j`` of the entries (i, j) of a table of n columns that are not zero, in increasing order."""
     m, n = table.shape
     found = np.flatnonzero(table)
     if rows is None or not len(found):
@@ -106,15 +98,7 @@ def by_row(numbers: NDArray[np.signedinteger], m: int, n: int) -> list[NDArray[n
 
 
 class KnownSolutions:
-    """Cost and activity of the last relaxed solutions.
-
-    Parameters
-    ----------
-    rhs : ndarray of shape (n,)
-        Right-hand sides of the relaxed constraints.
-    sign : float
-        1 to minimize the cost, -1 to maximize it.
-    """
+    """Cost and activity of the last relaxed solutions."""
 
     def __init__(self, rhs: Vector, sign: float) -> None:
         self._rhs, self._sign, self._n_seen = rhs, sign, 0

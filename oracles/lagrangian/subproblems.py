@@ -17,21 +17,7 @@ PARTS = 8  # tasks of a call
 
 
 class Subproblems(Generic[T]):
-    """Independent problems in an order, in as many tasks as are asked for.
-
-    Parameters
-    ----------
-    data : object
-        What they are made of; it is not changed. Each worker process is sent it once.
-    count : int
-        Number of problems.
-    executor : concurrent.futures.Executor, optional
-        Solves them; default is this process, all at once.
-    parts : int
-        Number of tasks.
-    name, instead : str
-        The argument that holds the data, and what to pass if they cannot be pickled.
-    """
+    """Independent problems in an order, in as many tasks as are asked for."""
 
     def __init__(
         self, data: T, count: int, executor: Executor | None, parts: int, name: str, instead: str = ""

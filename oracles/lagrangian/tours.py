@@ -22,22 +22,6 @@ def short_tour(distances: Matrix, promise: Matrix, kicks: int, seed: int) -> Tou
     Edges are joined in the order of their promise, unless a city would have three or a cycle would close early (the
     greedy edge heuristic). The tour is improved by 2-opt and Or-opt until no move gains; then neighboring pieces are
     exchanged at random places, it is improved again, and kept if it is no longer (Martin, Otto, Felten 1991).
-
-    Parameters
-    ----------
-    distances : ndarray of shape (n, n)
-        Symmetric.
-    promise : ndarray of shape (n, n)
-        Symmetric; edges of small entries come first, and nearest in this sense are the neighbors of a city.
-    kicks : int
-        Exchanges of pieces.
-    seed : int
-        The seed of their places.
-
-    Returns
-    -------
-    ndarray of int of shape (n,)
-        Each city once.
     """
     n = len(distances)
     away = promise + np.diag(np.full(n, np.inf))

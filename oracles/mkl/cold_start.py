@@ -25,19 +25,6 @@ def cold_start(dual: Separable, pieces: Pieces, kernel: WeightedKernel, most_poi
     to its decision values is near the solution: a variable is at the bound that its margin tells. Where they are
     mostly free margins tell little. Then a machine of the same points with the bounds of all is the start, if 0 is a
     feasible value for the others.
-
-    Parameters
-    ----------
-    dual : Separable
-        The dual of all points.
-    pieces : Pieces
-        Those of the dual.
-    kernel : WeightedKernel
-        K.
-    most_points : int
-        Points of a machine at most.
-    max_steps : int
-        Limit on its steps.
     """
     n = pieces.n_points
     m = min(max(LEAST_SAMPLE, int(SHARE * n)), most_points)

@@ -27,11 +27,6 @@ class CombinedKernel:
 
     Machines on the same bank may share one: at the same weights their kernels differ by the ridge of their losses
     alone, which stands on the diagonal.
-
-    Parameters
-    ----------
-    bank : KernelBank or ProductBank
-        p kernels on n points.
     """
 
     def __init__(self, bank: KernelBank | ProductBank) -> None:
@@ -40,18 +35,7 @@ class CombinedKernel:
         self._ridge: Vector | None = None
 
     def at(self, weights: Vector, ridge: Vector | None) -> Matrix:
-        """Combined kernel at these weights with a ridge, which is valid until another one is asked for.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (p,)
-        ridge : ndarray of shape (n,) or None
-            What is added to the diagonal.
-
-        Returns
-        -------
-        ndarray of shape (n, n)
-        """
+        """Combined kernel at these weights with a ridge, which is valid until another one is asked for."""
         if self._weights is None or not np.array_equal(self._weights, weights):
             self._weights = None
             self.bank.combine(weights, out=self._kernel)

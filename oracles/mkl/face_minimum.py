@@ -17,18 +17,7 @@ SHORT = 0.995  # share of the way to the boundary
 
 @dataclass(frozen=True, eq=False)
 class FaceProblem:
-    """``max linear @ d - 1/2 ridge @ d**2 - 1/2 max_k (forms_k + 2 U_k @ d + d @ K_k @ d)``, d in a box, of sum 0.
-
-    Parameters
-    ----------
-    linear, ridge, lower, upper : ndarray of shape (t,)
-        The box has 0 in it and room for each variable.
-    kernels : ndarray of shape (m, t, t)
-        K_k.
-    products : ndarray of shape (t, m)
-        U.
-    forms : ndarray of shape (m,)
-    """
+    """``max linear @ d - 1/2 ridge @ d**2 - 1/2 max_k (forms_k + 2 U_k @ d + d @ K_k @ d)``, d in a box, of sum 0."""
 
     linear: Vector
     ridge: Vector
@@ -48,19 +37,6 @@ def minimize_face(problem: FaceProblem, weights: Vector, accuracy: float) -> tup
         sum_k w_k K_k + diag(ridge + box) + 2 G (diag(a) - a a' / sum(a)) G',   G_k = U_k + K_k d,   a = w / slack,
 
     so a step costs m t^2 operations and a Cholesky factor of order t, whatever the rank of the kernels.
-
-    Parameters
-    ----------
-    problem : FaceProblem
-    weights : ndarray of shape (m,)
-        Where w is expected.
-    accuracy : float
-        Absolute, of the optimum.
-
-    Returns
-    -------
-    tuple or None
-        d, w, and the number of steps; None if no accurate solution was found.
 
     References
     ----------

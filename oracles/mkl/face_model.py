@@ -33,21 +33,7 @@ FEW_POINTS, ROWS = 4000, 1000  # up to so many the combined kernel may be made; 
 
 @dataclass(frozen=True, eq=False)
 class FaceData:
-    """What the face models of one machine share: the kernels, the dual, and the point of the cut they belong to.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        p kernels on n points.
-    dual : Separable
-        The machine's dual without its kernel.
-    b : ndarray of shape (n,)
-        The signed dual variables of the cut.
-    forms : ndarray of shape (p,)
-        S, their quadratic forms as computed.
-    forms_error : tuple of float
-        How wrong those may be: as of `KernelBank.form_error`.
-    """
+    """What the face models of one machine share: the kernels, the dual, and the point of the cut they belong to."""
 
     bank: KernelBank
     dual: Separable
@@ -78,17 +64,6 @@ class FaceModel(LocalFunction):
     T holds the free support vectors of the cut, so f_T is f where the others stay at their bounds. With
     ``b = b' + d``, b' those of the cut, ``S_k(b) = S_k(b') + 2 U_k @ d + d @ K_k @ d`` with ``U = (K_k @ b')_k`` on T:
     all of it is of the size of T. Where the loss has a kink at 0, a variable stays on its side of it.
-
-    Parameters
-    ----------
-    data : FaceData
-        The cut's.
-    points : ndarray of int, shape (t,)
-        T, in increasing order.
-    signs : ndarray of shape (t,)
-        Side of the kink of each, -1 or 1; 0 where there is none.
-    smaller : FaceModel, optional
-        One of the same cut with some of these points, whose U is a part of this one's.
     """
 
     def __init__(self, data: FaceData, points: Indices, signs: Vector, smaller: FaceModel | None = None) -> None:
@@ -285,23 +260,6 @@ def _primal_value(dual: Separable, b: Vector, values: Vector) -> tuple[float, Ve
                                                 (linear_i - (K b)_i - bias) x_i - kink_i |x_i| - 1/2 ridge_i x_i**2,
 
     x in the box and of the right sum on the left, in the box alone on the right; the best bias is taken.
-
-    Parameters
-    ----------
-    dual : Separable
-        L, the box and the sum.
-    b : ndarray of shape (n,)
-        In the box and of the right sum.
-    values : ndarray of shape (n,)
-        ``K @ b``.
-
-    Returns
-    -------
-    value : float
-    excess : ndarray of shape (n,)
-        What each point adds to the difference of this value and the dual one at b; not negative up to rounding.
-    ends : ndarray of shape (n,)
-        The maximizers x_i.
     """
     slope = dual.linear - values
     bias = _best_bias(dual, slope)

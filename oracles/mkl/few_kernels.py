@@ -29,13 +29,6 @@ class FewKernels:
     other: with ``t = sum(D)`` it is at most ``sqrt((norm(D, 1)**2 + t**2) / 2)`` times the root of the largest diagonal
     entry. docs/theory_kernels.md has the proofs.
 
-    Parameters
-    ----------
-    bank : KernelBank
-        All kernels.
-    memory_budget : int
-        Bytes of which a quarter is for the entries of the kernels in use.
-
     Attributes
     ----------
     kernels : ndarray of int or None
@@ -61,17 +54,7 @@ class FewKernels:
     def use(
         self, kernels: Indices, make: Callable[[KernelBank], SVMMachine], start: Vector | None
     ) -> tuple[SVMMachine, KernelBank]:
-        """Return the machine on these kernels, and a bank of them: those of the last time, or new ones.
-
-        Parameters
-        ----------
-        kernels : ndarray of int
-            In increasing order, at least one.
-        make : callable
-            From a bank to a machine on it.
-        start : ndarray of shape (n,) or None
-            Signed dual variables from which a new machine starts, unless there was one before.
-        """
+        """Return the machine on these kernels, and a bank of them: those of the last time, or new ones."""
         if self.machine is None or self.kernels is None or not np.array_equal(self.kernels, kernels):
             start = start if self.machine is None else self.machine.signed
             self.machine = self.bank = None  # which need not be kept while new ones are stored

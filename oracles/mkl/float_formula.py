@@ -95,19 +95,6 @@ def forms_near(bank: KernelBank, b: Vector, moved: float, S: Vector, error: tupl
     """The quadratic forms at any point that differs from b by entries which add up to `moved` e at most.
 
     S_k differs by ``(2 norm(b, 1) + e) e`` times the largest diagonal entry of K_k at most.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        p kernels on n points.
-    b : ndarray of shape (n,)
-        Signed dual variables.
-    moved : float
-        e.
-    S : ndarray of shape (p,)
-        The forms of b as computed.
-    error : tuple of float
-        How wrong they may be: as of `KernelBank.form_error`.
     """
     wrong = wrong_forms(bank, error)
     if moved:
@@ -136,17 +123,7 @@ def wrong_forms(bank: KernelBank, error: tuple[float, float]) -> Vector:
 
 @dataclass(frozen=True, eq=False)
 class ProductsProof:
-    """What products ``K_k @ b`` prove of dual variables b at weights of the kernels: see `proof_of_products`.
-
-    Parameters
-    ----------
-    gap, bias : float
-        At least the duality gap of b at the best bias, and that bias.
-    upper : float
-        At least the primal objective.
-    error : tuple of float
-        How wrong ``b @ K_k @ b`` may be: as of `KernelBank.form_error`.
-    """
+    """What products ``K_k @ b`` prove of dual variables b at weights of the kernels: see `proof_of_products`."""
 
     gap: float
     bias: float
@@ -164,27 +141,7 @@ def proof_of_products(
     slack: float,
     slack_of_trace: float = np.inf,
 ) -> ProductsProof:
-    """What products of the kernels with b prove, none of which is computed here.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        p kernels on n points.
-    pieces : Pieces
-        Those of the machine.
-    b : ndarray of shape (n,)
-        In the box.
-    S : ndarray of shape (p,)
-        ``b @ K_k @ b``, made of the products.
-    decision : ndarray of shape (n,)
-        ``sum_k w_k K_k @ b``, made of the products.
-    weights : ndarray of shape (p,)
-        w.
-    slack : float
-        By how much entries of ``K_k @ b`` may be wrong, over the largest diagonal entry of K_k.
-    slack_of_trace : float
-        By how much entry i may be wrong, over the roots of the trace and of the i-th diagonal entry of K_k.
-    """
+    """What products of the kernels with b prove, none of which is computed here."""
     dual, largest = pieces.dual, bank.sizes[0]
     size = float(np.abs(b).sum())
     wrong = (slack + 0.5 * EPS * (weights.size + 16) * size) * float(weights @ largest)

@@ -140,19 +140,7 @@ class Products(NamedTuple):
 
 
 def products_between(bank: KernelBank, weights: Vector, b: Vector, exact: bool) -> Products:
-    """Products of the kernels with b, made of the entries: floats, or fractions that are exact.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        p kernels on n points.
-    weights : ndarray of shape (p,)
-        w, not negative.
-    b : ndarray of shape (n,)
-        Any.
-    exact : bool
-        Whether sums are exact, of the entries of the bank.
-    """
+    """Products of the kernels with b, made of the entries: floats, or fractions that are exact."""
     n, used, support = bank.n_points, np.flatnonzero(weights), np.flatnonzero(b)
     if not used.size or not support.size:
         return Products(np.zeros(n), np.zeros(n), np.zeros(n))
@@ -239,11 +227,6 @@ def forms_together(bank: KernelBank, B: NDArray[np.float64]) -> Floats:
     Entries are read in square tiles, those off the diagonal for both sides. A term is rounded as often as a tile is
     long, twice, and once for each tile. The sizes of the terms add up to ``c @ abs(K_k) @ c`` at most, where c is at
     each point the largest ``abs(b)`` of all columns: that is summed, too, as nothing is taken for granted of kernels.
-
-    Returns
-    -------
-    Floats
-        Of shape (p, q).
     """
     points = np.flatnonzero(B.any(axis=1))
     X, p, (u, q) = B[points], bank.n_kernels, (points.size, B.shape[1])
@@ -339,25 +322,6 @@ def hyperplane_above(
     of which f is bounded, too: by ``t = max c``, and by a t that is as large as what sums of the bank may be wrong by.
     A machine was solved on such sums, and its hyperplane is good for these; in the entries it loses a little at each of
     many points, which the subtracted term forgives. Every solution is in the finite `box`, in which x is sought.
-
-    Parameters
-    ----------
-    bank, loss
-        Of the machine.
-    b : ndarray of shape (n,)
-        Any.
-    bias : float
-        Any.
-    m : ndarray of shape (p,)
-        Weights of the kernels.
-    exact : bool
-        Whether to count in fractions.
-    norms : Fraction, optional
-        What the norms cost; default: ``1/2 factor * b @ K(m) @ b``.
-    factor : Fraction
-        See there.
-    alone : bool
-        Whether these norms are those of this machine; norms that several share are bounded point by point alone.
     """
     found = products_between(bank, m, b, exact) if products is None else products
     _check_finite(*found[exact:])

@@ -82,23 +82,7 @@ def proven(
     longest: Callable[[], float | Fraction],
     numbers: type[Numbers],
 ) -> Proven:
-    """What dual variables prove that differ from a feasible point by entries which add up to `moved` at most.
-
-    Parameters
-    ----------
-    loss : LossDual
-        L, the box and the sum.
-    b : ndarray of shape (n,)
-        In the box.
-    moved : float
-        0 for exactly feasible dual variables, as in fractions.
-    forms : Numbers
-        S at the feasible point.
-    longest : callable
-        As of `Proven`.
-    numbers : type
-        Which numbers to count with.
-    """
+    """What dual variables prove that differ from a feasible point by entries which add up to `moved` at most."""
     linear, quadratic = loss.proves(numbers.of(b), moved)
     return Proven(linear, quadratic, forms.above(), longest, loss.total == 0)
 

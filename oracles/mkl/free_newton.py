@@ -33,24 +33,6 @@ def free_newton(
     Conjugate gradients solve this by products with K, preconditioned by what some of its columns tell. A residual r
     costs ``1/2 sum(r**2 / ridge)`` of the gap at most, which is held to a share of it.
 
-    Parameters
-    ----------
-    pieces : Pieces
-        Those of a dual whose ridge is positive everywhere.
-    kernel : WeightedKernel
-        K.
-    b, decision : ndarray of shape (n,)
-        Feasible dual variables to start from, and ``K @ b``.
-    most_columns : int
-        Columns of K that there is room for.
-    accuracy : float
-        Relative gap that is wanted.
-
-    Returns
-    -------
-    tuple
-        The best feasible dual variables that were met, K times them, and the number of rounds.
-
     References
     ----------
     .. [1] Chapelle (2007), "Training a Support Vector Machine in the Primal", Neural Computation 19.

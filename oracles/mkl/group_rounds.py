@@ -55,13 +55,6 @@ class Round:
 class GroupRounds:
     """Alternates between the machines and the weights c of the groups, ``c_j`` proportional to ``sqrt(W_j)``.
 
-    Parameters
-    ----------
-    weights : Groups
-        The groups.
-    max_solves : int or None
-        At most so many rounds; None: as many as the accuracy needs.
-
     Attributes
     ----------
     c : ndarray of shape (number of groups,)
@@ -86,15 +79,6 @@ class GroupRounds:
 
         A group that tells nothing has forms of which ``sqrt(W_j)`` is little more than their error, and divided by c_j
         that error counts as its root does. Where it is a good part of what is missing, forms are summed sharper.
-
-        Parameters
-        ----------
-        at : callable
-            From weights of the groups to a round of machines.
-        sharper : callable
-            From a round to the same with forms of less error.
-        wanted : float
-            The relative error asked.
         """
         tried: list[Vector] = []
         found: list[Vector] = []

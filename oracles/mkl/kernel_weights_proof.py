@@ -55,17 +55,7 @@ class _Read:
 
 @dataclass(frozen=True, eq=False)
 class KernelWeightsProof:
-    """The claims of a `KernelWeightsOracle`, counted anew.
-
-    Parameters
-    ----------
-    machines : sequence of KernelMachine
-    banks : sequence of KernelBank
-        Their kernels, those of several groups before a store rounded them.
-    weights : WeightSet
-    single : bool
-        Whether cuts are laid out for the one machine there is.
-    """
+    """The claims of a `KernelWeightsOracle`, counted anew."""
 
     machines: Sequence[KernelMachine]
     banks: Sequence[KernelBank]

@@ -50,26 +50,6 @@ class MatrixFreeMachine(SVMMachine):
     At weights w the decision values of b are ``M @ w``, the quadratic forms ``b @ M``, and the rows of the curvature
     those of M: none of them reads a kernel. Steps on a working set change few dual variables; the decision values
     follow by the kernels of non-zero weight, and M, at the end, by the changed variables in all kernels.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        p kernels on n points.
-    dual : Separable
-        The dual without its kernel.
-    accuracy : float
-        Relative gap where none is asked for.
-    max_steps : int
-        Limit on the steps of one machine.
-    memory_budget : int
-        Bytes that M and the matrices of a working set may take.
-    beside : int
-        Bytes of it that something else takes.
-
-    Raises
-    ------
-    InvalidArgument
-        The budget is too small; the least that works is named.
     """
 
     frugal = True

@@ -20,18 +20,6 @@ class ProductMachine(MatrixFreeMachine):
     At each weights the products with the dual variables are computed anew, from those of the last solution, and steps
     on working sets lead from there. Points times the roots of the weights, and what is made of them, ``48 n p`` bytes,
     count as part of the budget; blocks of the kernel of 4 MiB do not.
-
-    Parameters
-    ----------
-    product : ProductBank
-        p distances between n points, made of these.
-    dual, accuracy, max_steps, memory_budget
-        As for `MatrixFreeMachine`.
-
-    Raises
-    ------
-    InvalidArgument
-        The budget is too small; the least that works is named.
     """
 
     def __init__(

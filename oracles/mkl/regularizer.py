@@ -154,13 +154,7 @@ class Regularizer(ABC):
 
 
 def regularize(regularizer: Regularizer, d: Vector) -> tuple[float, Vector]:
-    """Value and gradient of a regularizer at weights d.
-
-    Raises
-    ------
-    InvalidArgument
-        They are not finite, or the gradient is of another shape.
-    """
+    """Value and gradient of a regularizer at weights d."""
     value, slope = float(regularizer.value(d)), np.asarray(regularizer.gradient(d), dtype=float)
     if slope.shape != d.shape:
         raise InvalidArgument(f"`regularizer.gradient` must have shape {d.shape}, got {slope.shape}")

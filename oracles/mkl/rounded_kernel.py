@@ -36,15 +36,6 @@ def for_exact_kernel(svm: SVMSolution, dual: LossDual, error: float) -> SVMSolut
 
     and the last norm is at most ``2 f(K)``, which leaves an upper bound of ``f(K)``.
 
-    Parameters
-    ----------
-    svm : SVMSolution
-        A solution on K'.
-    dual : Separable
-        Its dual, of which `is_classification` is true.
-    error : float
-        By how much entries of K and K' differ at most.
-
     Returns
     -------
     SVMSolution

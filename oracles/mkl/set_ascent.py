@@ -45,25 +45,6 @@ class SetAscent:
     the optimality conditions most. Where many variables are free the sets grow with them, as far as memory
     goes; beyond, where all losses are curved, Newton's method takes all of them at once by products with K.
 
-    Parameters
-    ----------
-    dual : Separable
-        L, the box and the sum.
-    pieces : Pieces
-        Those of the dual.
-    kernel : WeightedKernel
-        K.
-    move : callable
-        From b and other dual variables to the change of ``K @ b`` on the way to these, ndarray of shape (n,).
-    slack : callable
-        From b to how wrong entries of ``K @ b`` may be.
-    b, decision : ndarray of shape (n,)
-        Feasible signed dual variables, and ``K @ b``; changed in place.
-    most_points : int
-        Largest set.
-    max_steps : int
-        Limit on the two-variable steps.
-
     Attributes
     ----------
     n_sets, n_steps, n_newton : int

@@ -37,20 +37,7 @@ class SVMMachine(ABC):
 
     @abstractmethod
     def solve(self, weights: Vector, accuracy: float | None) -> SVMSolution:
-        """Solve at weights of the kernels, and remember the solution.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (p,)
-            Not negative.
-        accuracy : float or None
-            Relative gap wanted; None: the machine's own.
-
-        Returns
-        -------
-        SVMSolution
-            Certified for the exact kernels.
-        """
+        """Solve at weights of the kernels, and remember the solution."""
 
     @abstractmethod
     def forms(self, b: Vector) -> tuple[Vector, tuple[float, float]]:

@@ -17,15 +17,7 @@ SQUARE = 256
 
 
 class WeightedKernel:
-    """``K = sum_k w_k K_k``, of which entries and products are computed when they are asked for.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        p kernels on n points.
-    weights : ndarray of shape (p,)
-        Their weights.
-    """
+    """``K = sum_k w_k K_k``, of which entries and products are computed when they are asked for."""
 
     def __init__(self, bank: KernelBank, weights: Vector) -> None:
         self.bank, self.weights = bank, weights

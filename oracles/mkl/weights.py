@@ -345,17 +345,6 @@ def lowered(d: Vector, value: float, slope: Vector, sizes: Vector) -> tuple[floa
 
     Where a minimum is 0 a slope that is too steep by its last digit claims something false near it. A slope that is too
     flat, less what that adds at d, claims less at all weights from 0 on.
-
-    Parameters
-    ----------
-    d : ndarray of shape (p,)
-        Not negative.
-    value : float
-        At d.
-    slope : ndarray of shape (p,)
-        There.
-    sizes : ndarray of shape (p,)
-        Of the terms of which it was added up.
     """
     wrong = OF_SLOPE * sizes
     return value - (1.0 + EPS * (d.size + 8)) * float(wrong @ d) - EPS * abs(value), slope - wrong

@@ -23,13 +23,7 @@ NEGLIGIBLE = 1e-11
 
 
 def vector_of(witness: Mapping[str, Any], name: str, size: int) -> Vector | None:
-    """An array of the witness, or None if it is not there.
-
-    Raises
-    ------
-    Refuted
-        It is not so many finite numbers.
-    """
+    """An array of the witness, or None if it is not there."""
     if name not in witness:
         return None
     try:
@@ -48,13 +42,7 @@ def number_of(witness: Mapping[str, Any], name: str) -> float:
 
 
 def claimed(claim: CutClaim, dimension: int, n_summands: int = 1) -> tuple[float, Vector]:
-    """Constant and slope of a claim on a function that is a sum of so many.
-
-    Raises
-    ------
-    Refuted
-        They are not finite, of another dimension, or of a kind that these oracles do not know.
-    """
+    """Constant and slope of a claim on a function that is a sum of so many."""
     slope = np.asarray(claim.slope, dtype=float)
     if slope.shape != (dimension,) or not (np.isfinite(slope).all() and isfinite(claim.constant)):
         raise Refuted(f"a cut of this oracle has {dimension} finite slopes, got {slope.shape}")
@@ -68,13 +56,7 @@ def claimed(claim: CutClaim, dimension: int, n_summands: int = 1) -> tuple[float
 
 
 def weights_of(point: Any, dimension: int) -> Vector:
-    """The weights of a value claim, those below 0 cut off.
-
-    Raises
-    ------
-    Refuted
-        They are not so many finite numbers.
-    """
+    """The weights of a value claim, those below 0 cut off."""
     weights = np.asarray(point, dtype=float)
     if weights.shape != (dimension,) or not np.isfinite(weights).all():
         raise Refuted(f"a point of this oracle has {dimension} finite weights, got {weights.shape}")
@@ -93,21 +75,7 @@ def stretched(weights: Vector, numbers: type[Numbers], radius: float = 1.0) -> N
 def least_value(
     quick: Callable[[], Floats], slow: Callable[[bool], Fraction], upper: float, n_entries: int, exact: bool
 ) -> Fraction:
-    """What is computed: in floats and, where that could be far less, in fractions.
-
-    Parameters
-    ----------
-    quick : callable
-        Returns an upper bound in floats, with what its rounding may have added to it.
-    slow : callable
-        From whether sums of entries are to be exact to an upper bound in fractions.
-    upper : float
-        What is claimed; a bound that is hardly above it is good enough.
-    n_entries : int
-        Entries of kernels that are read; of more than `MOST_EXACT` exact sums would take too long, unless asked for.
-    exact : bool
-        Whether they are asked for.
-    """
+    """What is computed: in floats and, where that could be far less, in fractions."""
     if exact:
         return slow(True)
     found = quick()
@@ -129,13 +97,7 @@ def n_entries_of(bank: KernelBank, b: Vector, weights: Vector) -> int:
 
 
 def judged(compute: Callable[[], Fraction | None], exact: bool) -> float | Fraction | None:
-    """Return what a proof found, as a fraction or, rounded up, as a float.
-
-    Raises
-    ------
-    Refuted
-        Also where numbers are too large or too small to be counted with.
-    """
+    """Return what a proof found, as a fraction or, rounded up, as a float."""
     try:
         with np.errstate(all="ignore"):
             value = compute()

@@ -23,21 +23,6 @@ KEPT = 0.5
 class WorkingSets:
     """Steps on working sets of points; M, row j of which is ``(K_k v)_j`` for all k, is kept.
 
-    Parameters
-    ----------
-    bank : KernelBank
-        p kernels on n points.
-    pieces : Pieces
-        The dual variables x, which add up point by point to v.
-    penalty : Penalty
-        The regularizer's conjugate rho.
-    v : ndarray of shape (n,)
-        Signed dual variables to start from, feasible.
-    size : int
-        Points of a working set.
-    cache_bytes : int
-        What their columns may take.
-
     Attributes
     ----------
     x, M, S : ndarray of shape (n,) or (2 n,), (n, p), (p,)

@@ -106,13 +106,7 @@ def checked_class_weight(class_weight: Mapping[int, float] | None) -> dict[int, 
 
 
 def weights_of_points(C: float | Vector, y: Vector, class_weight: Mapping[int, float] | None = None) -> Vector:
-    """Weight of the loss of each point, ndarray of shape (n,): C times the weight of the label.
-
-    Raises
-    ------
-    InvalidArgument
-        C is of another length, or a product is not positive and finite.
-    """
+    """Weight of the loss of each point, ndarray of shape (n,): C times the weight of the label."""
     if isinstance(C, np.ndarray) and C.shape != y.shape:
         raise InvalidArgument(f"`C` must be a number or have shape {y.shape}, got shape {C.shape}")
     if class_weight is None:

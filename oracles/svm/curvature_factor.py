@@ -19,18 +19,6 @@ def curvature_factor(K_FF: Matrix, U: Matrix) -> Matrix | None:
     which b stands in the matrix; its derivative gives, with ``K_FF = L L'`` and P the projection off ``L^-1 1``,
 
         Hessian = U' (K_FF^-1 - K_FF^-1 1 1' K_FF^-1 / (1' K_FF^-1 1)) U = R'R,    R = P L^-1 U.
-
-    Parameters
-    ----------
-    K_FF : ndarray of shape (r, r)
-        Combined kernel on the free support vectors, those strictly inside the box.
-    U : ndarray of shape (r, p)
-        Its entry (i, k) is that of ``K_k @ v`` at the free support vector i, with v all signed duals.
-
-    Returns
-    -------
-    ndarray of shape (r, p), or None
-        None if no support vector is free or K_FF is singular: no second derivatives are known then.
     """
     if U.shape[0] == 0:
         return None

@@ -21,17 +21,7 @@ ANY = Fraction(10**100)  # the longest feasible multiple of 0
 
 @dataclass(frozen=True, eq=False)
 class FeasibleDual:
-    """Dual variables that are exactly in the box and of the right sum.
-
-    Parameters
-    ----------
-    points : ndarray of int, shape (m,)
-        Where they may be other than 0.
-    x : list of m Fraction
-        They.
-    longest : Fraction
-        Up to which t the multiple ``t x`` is feasible, at least 1.
-    """
+    """Dual variables that are exactly in the box and of the right sum."""
 
     points: np.ndarray
     x: list[Fraction]
@@ -39,13 +29,7 @@ class FeasibleDual:
 
 
 def feasible(dual: LossDual, b: Vector) -> FeasibleDual:
-    """Return the dual variables b, cut off at the box and moved by what their sum is wrong.
-
-    Raises
-    ------
-    Refuted
-        The box and the sum allow nothing near.
-    """
+    """Return the dual variables b, cut off at the box and moved by what their sum is wrong."""
     values = np.clip(b, dual.lower, dual.upper)
     points = np.flatnonzero(values)
     x = {int(i): Fraction(v) for i, v in zip(points, values[points].tolist(), strict=True)}

@@ -35,11 +35,6 @@ class EntropyDual(LossDual):
 
     h is the entropy ``-p log(p) - (1 - p) log(1 - p)``, whose slope at the bounds is infinite: solutions are inside.
     With decision values f the loss of a point is ``C log(1 + exp(-y f))``, and ``b = y C / (1 + exp(y f))``.
-
-    Parameters
-    ----------
-    y, C : ndarray of shape (n,)
-        Labels -1 and +1, both present, and positive weights.
     """
 
     __slots__ = ("C", "linear", "lower", "upper", "y")

@@ -94,20 +94,6 @@ class Pieces:
 
         convex in the bias, of slope ``total - sum(z)``. Without ridge z_i is an end of the interval, and the best bias
         is a weighted order statistic of q.
-
-        Parameters
-        ----------
-        b : ndarray of shape (n,)
-            Signed dual variables in the box.
-        decision : ndarray of shape (n,)
-            ``K @ b``.
-        error : float
-            By how much entries of `decision` may be wrong: each term is then the largest it can be.
-
-        Returns
-        -------
-        tuple of float
-            At least the least gap, and the bias that attains it.
         """
         x, offset = self.split(b), self.dual.offset
         q = self.linear - np.tile(decision, x.size // self.n_points)
@@ -184,15 +170,6 @@ def falling_root(
 
     A step that leaves the interval, or does not halve the one before, is one to the middle: between two flat ends
     Newton's method may go to and fro.
-
-    Parameters
-    ----------
-    function : callable
-        From a number to the value there, and how fast it falls.
-    low, high, start : float
-        The interval, and a number in it.
-    unit : float
-        Steps below rounding of this, or of the number, are none.
     """
     at, before = start, high - low
     for _ in range(BIAS_STEPS):

@@ -109,27 +109,6 @@ def accuracy(results: Runs, tau: float | None, name: str = "tau") -> float:
 def run_paths(results: Runs, *, cost: str, test: str, finest: float) -> list[RunPath]:
     """Follow every run.
 
-    Parameters
-    ----------
-    results : Results
-        The runs.
-    cost : {'calls', 'oracle seconds', 'total seconds'}
-        What is charged.
-    test : {'certified', 'single-cut', 'reference', 'more-wild'}
-        Which gap is followed.
-    finest : float
-        The least gap that will be told from 0: known minima must be ten times as exact.
-
-    Returns
-    -------
-    list of RunPath
-        One a run, in the order of the runs.
-
-    Raises
-    ------
-    InvalidArgument
-        There are no runs, a word is unknown, or the test cannot be applied to them.
-
     Notes
     -----
     A run that CONVERGED has reached its `rtol` at its `n_calls` by the certified test, though the column of the gap may

@@ -192,21 +192,7 @@ def ranks(
 
 
 def draw_ranks(ranks: Ranks, axes: Axes | None = None, *, width: float | None = None) -> Figure:
-    """Draw mean ranks on a line, the best at the left, with a bar over those that are not told apart.
-
-    Parameters
-    ----------
-    ranks : Ranks
-        What to draw.
-    axes : matplotlib Axes, optional
-        Where to draw; default is a new figure.
-    width : float, optional
-        Inches of a new figure, which is then one for print.
-
-    Returns
-    -------
-    matplotlib Figure
-    """
+    """Draw mean ranks on a line, the best at the left, with a bar over those that are not told apart."""
     names, means = list(ranks.data["generator"]), list(ranks.data["mean_rank"])
     k = len(names)
     left = (k + 1) // 2  # so many have their names at the left

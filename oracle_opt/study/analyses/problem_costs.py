@@ -53,13 +53,7 @@ class ProblemCosts:
 
 
 def problem_costs(results: Runs, *, cost: str, tau: float, test: str, seeds: str) -> ProblemCosts:
-    """Collect the costs of all generators on all problems.
-
-    Raises
-    ------
-    InvalidArgument
-        As `run_paths`; or runs were stopped at a coarser accuracy than `tau`, so that they never had the chance.
-    """
+    """Collect the costs of all generators on all problems."""
     pd = require("pandas", "study", "the tables of a study")
 
     choice("seeds", seeds, SEEDS)

@@ -94,13 +94,7 @@ def holm(probabilities: Sequence[float]) -> Vector:
 
 
 def cliques_of(alike: np.ndarray) -> list[tuple[int, int]]:
-    """Largest ranges of places in which all are alike, of two and more; first and last place of each.
-
-    Parameters
-    ----------
-    alike : ndarray of bool of shape (k, k)
-        Whether two are not told apart, in the order of their mean ranks.
-    """
+    """Largest ranges of places in which all are alike, of two and more; first and last place of each."""
     found: list[tuple[int, int]] = []
     for first in range(len(alike)):
         last = first

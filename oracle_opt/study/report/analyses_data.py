@@ -37,11 +37,6 @@ WIDTH, LEVELS = (
 def costs_data(results: Runs) -> dict[str, Any]:
     """Find the costs of all runs.
 
-    Parameters
-    ----------
-    results : Results
-        The runs.
-
     Returns
     -------
     dict
@@ -123,11 +118,6 @@ MOST_TRACES, POINTS = 3, 6000  # traces shown, points of the figure of each
 def areas_data(results: Runs) -> dict[str, Any]:
     """Compute the areas over the curves of all runs.
 
-    Parameters
-    ----------
-    results : Results
-        The runs.
-
     Returns
     -------
     dict
@@ -151,34 +141,12 @@ def areas_data(results: Runs) -> dict[str, Any]:
 
 
 def ranks_data(results: Runs) -> dict[str, list[dict[str, Any]]]:
-    """Rank the generators, with tests of which are told apart.
-
-    Parameters
-    ----------
-    results : Results
-        The runs.
-
-    Returns
-    -------
-    dict
-        Costs to a dictionary for every accuracy: what `Results.ranks` says, or its `refusal`.
-    """
+    """Rank the generators, with tests of which are told apart."""
     return {cost: [_ranks(results, cost, tau) for tau in results.tau] for cost in COSTS}
 
 
 def traces_data(results: Runs) -> list[dict[str, Any]]:
-    """Make a figure and a table of each trace of the instances, such as an accuracy at every point asked.
-
-    Parameters
-    ----------
-    results : Results
-        The runs.
-
-    Returns
-    -------
-    list of dict
-        As of `extra_data`; of the first three traces that are known anywhere.
-    """
+    """Make a figure and a table of each trace of the instances, such as an accuracy at every point asked."""
     own = {*KEY, *COLUMNS, "relative_gap", "single_cut_gap"}
     names = [name for name in results.history.columns if name not in own]
     numbers = [

@@ -21,31 +21,13 @@ def widths(step: float) -> tuple[float, float]:
 
     With little thinning they are 0.002, so that numbers are off by at most 0.23 %, and 0.01, at most 1.2 %. With more
     they are a twelfth of the improvement that matters: the difference of most neighbors then takes one digit.
-
-    Parameters
-    ----------
-    step : float
-        That improvement, between 0 and 1.
     """
     decades = -np.log10(1.0 - step) / 12
     return float(max(0.002, decades)), float(max(0.01, decades))
 
 
 def levels(values: Vector, decades: float) -> NDArray[np.int64]:
-    """Round logarithms of numbers that are not negative.
-
-    Parameters
-    ----------
-    values : ndarray of shape (m,)
-        The numbers; NaN where one is unknown.
-    decades : float
-        Width of a level.
-
-    Returns
-    -------
-    ndarray of int, shape (m,)
-        ``round(log10(value) / decades)``, or one of `ZERO`, `INFINITE`, `UNKNOWN`.
-    """
+    """Round logarithms of numbers that are not negative."""
     proper = np.isfinite(values) & (values > 0)
     found = np.full(len(values), UNKNOWN, dtype=np.int64)
     found[proper] = np.rint(np.log10(values[proper]) / decades)
@@ -68,16 +50,6 @@ def digits(numbers: Sequence[int]) -> str:
 
 def curve_text(columns: Sequence[NDArray[np.int64]]) -> str:
     """Write columns of integers of one length, as differences from row to row.
-
-    Parameters
-    ----------
-    columns : sequence of ndarray of int, each of shape (m,)
-        Columns.
-
-    Returns
-    -------
-    str
-        One column after the other. A difference d is the number 2 d, or -2 d - 1 if it is negative, in `digits`.
 
     Examples
     --------

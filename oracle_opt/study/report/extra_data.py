@@ -20,23 +20,7 @@ MOST = 500  # points of a curve, and rows of a table
 
 
 def extra_data(extra: Mapping[str, Curves | Table | Localization]) -> list[dict[str, Any]]:
-    """Make data of what a user adds to a report.
-
-    Parameters
-    ----------
-    extra : mapping
-        Headings to figures, tables and runs in the plane.
-
-    Returns
-    -------
-    list of dict
-        One each, with its `type` and `heading`.
-
-    Raises
-    ------
-    InvalidArgument
-        Something else is among them.
-    """
+    """Make data of what a user adds to a report."""
     if not isinstance(extra, Mapping):
         raise InvalidArgument(f"`extra` must be a mapping of headings to figures and tables, got {shown(extra)}")
     found = []

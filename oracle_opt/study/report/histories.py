@@ -22,15 +22,6 @@ STEPS = (0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.
 def kept_points(gap: Vector, first: NDArray[np.bool_], step: float) -> NDArray[np.bool_]:
     """Choose the points of histories, one below the other, that a figure needs.
 
-    Parameters
-    ----------
-    gap : ndarray of shape (m,)
-        Relative gaps after the calls.
-    first : ndarray of bool, shape (m,)
-        Where a history begins.
-    step : float
-        The improvement that matters, between 0 and 1.
-
     Returns
     -------
     ndarray of bool, shape (m,)
@@ -52,22 +43,7 @@ def kept_points(gap: Vector, first: NDArray[np.bool_], step: float) -> NDArray[n
 
 
 def shortened(texts: list[str], budget: int) -> tuple[list[str], int]:
-    """Keep the end of long texts, so that all different ones together have no more characters than the budget.
-
-    Parameters
-    ----------
-    texts : list of str
-        Such as tracebacks, whose end says most.
-    budget : int
-        Characters.
-
-    Returns
-    -------
-    texts : list of str
-        As long as before, or with the longest that fits: no text is shorter than 80 characters for this.
-    longest : int
-        Characters that a text may have had; 0 if none was shortened.
-    """
+    """Keep the end of long texts, so that all different ones together have no more characters than the budget."""
     different = np.array([len(text) for text in set(texts)] or [0])
     if different.sum() <= budget:
         return texts, 0
@@ -78,13 +54,7 @@ def shortened(texts: list[str], budget: int) -> tuple[list[str], int]:
 
 
 class Histories:
-    """The histories of a study's runs in the order of the runs.
-
-    Parameters
-    ----------
-    results : Results
-        The runs.
-    """
+    """The histories of a study's runs in the order of the runs."""
 
     def __init__(self, results: Runs) -> None:
         pd = require("pandas", "study", "the tables of a study")
@@ -125,11 +95,6 @@ class Histories:
 
     def curves(self, step: float) -> tuple[int, int, list[Any]]:
         """Write the curves of all runs as text.
-
-        Parameters
-        ----------
-        step : float
-            The improvement of the gap from which on a point is kept.
 
         Returns
         -------

@@ -46,27 +46,7 @@ PLAIN = ("CONVERGED", "MAX_CALLS", "MAX_SECONDS")  # ends that say everything
 def report_data(
     results: Runs, histories: Histories, fixed: dict[str, Any], title: str, step: float | None
 ) -> dict[str, Any]:
-    """Gather what the page shows.
-
-    Parameters
-    ----------
-    results : Results
-        The runs.
-    histories : Histories
-        Their histories.
-    fixed : dict
-        What does not depend on the number of points: `tests` of `costs_data`, `extra` of `extra_data`, and
-        `areas` and `ranks`.
-    title : str
-        Of the page.
-    step : float or None
-        The improvement of the gap from which on a point is kept; `None` leaves the curves out.
-
-    Returns
-    -------
-    dict
-        For `to_json`.
-    """
+    """Gather what the page shows."""
     runs = results.runs
     columns, notes = {}, []
     for name in TEXTS:

@@ -121,17 +121,6 @@ def write_report(
 def to_json(value: object) -> str:
     r"""Write JSON that may stand inside an HTML page.
 
-    Parameters
-    ----------
-    value : None, bool, int, float, str, list, tuple, ndarray or mapping
-        Floats are written with at most ten digits. NaN becomes null, an infinite number 1e999, which JavaScript reads
-        as infinite.
-
-    Returns
-    -------
-    str
-        ASCII without the characters that begin or end something in HTML.
-
     Examples
     --------
     >>> from oracle_opt.study.report.write_report import to_json
@@ -162,20 +151,7 @@ def to_json(value: object) -> str:
 
 
 def make_page(data: str, title: str) -> bytes:
-    """Put the data into the page.
-
-    Parameters
-    ----------
-    data : str
-        From `to_json`.
-    title : str
-        Any text.
-
-    Returns
-    -------
-    bytes
-        UTF-8. Its content security policy lets this script and this style work and nothing else, by their digests.
-    """
+    """Put the data into the page."""
     folder = files(__package__)
     style = folder.joinpath("style.css").read_text(encoding="utf-8")
     parts = [folder.joinpath(name).read_text(encoding="utf-8") for name in SCRIPTS]

@@ -69,27 +69,7 @@ def points_of(X: Any, name: str) -> Any:
 
 
 def table_of(points: Any, columns: Indices, name: str) -> Matrix | sparse.csr_array:
-    """Return some columns of points as finite numbers, or refuse them by the names of the columns.
-
-    Parameters
-    ----------
-    points : ndarray, DataFrame or CSC array of shape (n, d)
-        As `points_of` returns them.
-    columns : ndarray of int, shape (c,)
-        Which columns.
-    name : str
-        Name of the argument.
-
-    Returns
-    -------
-    ndarray or csr_array of shape (n, c)
-        A copy: float64, C-contiguous or canonical.
-
-    Raises
-    ------
-    InvalidArgument
-        A column holds text, categories, dates or other things that are no numbers, or numbers that are not finite.
-    """
+    """Return some columns of points as finite numbers, or refuse them by the names of the columns."""
     if sparse.issparse(points):
         return _sparse_table(points, columns, name)
     table = _frame_table(points, columns, name) if is_frame(points) else _array_table(points, columns, name)
@@ -240,16 +220,6 @@ def chosen_columns(columns: Any, points: Any, group: str) -> Indices:
         As `points_of` returns them.
     group : str
         What the choice is for, in messages.
-
-    Returns
-    -------
-    ndarray of int
-        At least one column, none twice.
-
-    Raises
-    ------
-    InvalidArgument
-        There is no such column, and the nearest name is told; none is chosen, or one twice.
     """
     names, d = column_names(points), points.shape[1]
     wanted = columns(points) if callable(columns) else columns
@@ -290,11 +260,6 @@ def placed_columns(new: Any, columns: Indices, names: Sequence[str] | None, n_co
     """Where new points have the columns of these numbers of the training points.
 
     By name where both are DataFrames, else by number; then all columns must be there.
-
-    Raises
-    ------
-    InvalidArgument
-        A column is missing.
     """
     there = column_names(new)
     if names is not None and there is not None and len(set(names)) == len(names):

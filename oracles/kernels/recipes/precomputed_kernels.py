@@ -92,17 +92,7 @@ class PrecomputedKernels(KernelRecipe):
 
 
 class FittedPrecomputed(FittedKernels):
-    """Kernels between all points and some of them.
-
-    Parameters
-    ----------
-    kernels : dict of int to ndarray of shape (N, c)
-        Kernels by their numbers.
-    labels : tuple of str
-        Of all kernels.
-    columns : ndarray of int, shape (N,)
-        Where the points are among the columns; -1: nowhere.
-    """
+    """Kernels between all points and some of them."""
 
     exactness = 0.0
 

@@ -55,13 +55,7 @@ CHECKED = 1000
 def kept_bank(
     source: RecipeCross, weights: Vector, normalize: bool, dtype: np.dtype[np.floating], memory_budget: int
 ) -> GramBank:
-    """Return a bank of all kernels of the recipes; those that are the same for all points are left out with a warning.
-
-    Raises
-    ------
-    InvalidArgument
-        A kernel cannot be used; it is named.
-    """
+    """A bank of all kernels of the recipes; those that are the same for all points are left out with a warning."""
     n, p = weights.size, len(source.chosen)
     packed, scales, rounding = np.empty((p, n * (n + 1) // 2), dtype), np.ones(p), 0.0
     k = 0
@@ -111,11 +105,6 @@ def kept_distances(plan: Plan) -> StoredDistances:
     """Return distances of all pairs of training points on each set of columns that Gaussian kernels of a list look at.
 
     Their unit is the weighted mean over all pairs of points. Widths are not looked at, as they are learned.
-
-    Raises
-    ------
-    InvalidArgument
-        A kernel is not Gaussian.
     """
     terms: dict[bytes, KernelTerm] = {}
     share, store = plan.weights / plan.weights.sum(), []
@@ -247,18 +236,7 @@ def _is_constant(half: NDArray[np.floating]) -> bool:
 
 
 class Seen:
-    """What kernels see of new points: some columns, scaled.
-
-    Parameters
-    ----------
-    layout : Layout
-        Columns of the training points.
-    columns : ndarray of int
-        Those that are looked at.
-    scaling : Scaling
-    factor : float
-        What is multiplied besides.
-    """
+    """What kernels see of new points: some columns, scaled."""
 
     def __init__(self, layout: Layout, columns: Indices, scaling: Scaling, factor: float = 1.0) -> None:
         self.layout, self.columns, self.scaling, self.factor = layout, columns, scaling, factor
@@ -270,13 +248,7 @@ class Seen:
 
 
 def bank_on_the_fly(source: RecipeCross, weights: Vector, normalize: bool, dtype: np.dtype[np.floating]) -> JoinedBank:
-    """Return a bank that keeps no entry of the kernels of the recipes.
-
-    Raises
-    ------
-    InvalidArgument
-        It is not known how exact the entries of a kernel are; it is named.
-    """
+    """Return a bank that keeps no entry of the kernels of the recipes."""
     terms = list(source.terms)
     gaussians = [t for t, term in enumerate(terms) if _widths(term) is not None]
     polynomials: dict[float, list[int]] = {}

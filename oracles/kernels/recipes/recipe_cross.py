@@ -112,18 +112,7 @@ class KernelTerm:
 
 
 class RecipeCross(KeptKernels):
-    """Kernels of fitted recipes between new points and those of the recipes, before any scaling.
-
-    Parameters
-    ----------
-    terms : sequence of KernelTerm
-    chosen : sequence of tuple (int, int)
-        Of each kernel its term and its number there.
-    names : sequence of str
-        Name of each kernel.
-    layout : Layout
-        Columns of the training points.
-    """
+    """Kernels of fitted recipes between new points and those of the recipes, before any scaling."""
 
     by_rows = True
 
@@ -182,17 +171,7 @@ class RecipeCross(KeptKernels):
 
 
 class RecipeKernels(Source):
-    """The kernels of a fitted recipe, which state how exact they are, as a source.
-
-    Parameters
-    ----------
-    term : KernelTerm
-        The kernels, and their points; new points are taken as these are, scaled already.
-    scales : ndarray of shape (number of kernels,)
-        Their factors.
-    rounding : float
-        As for `Source`.
-    """
+    """The kernels of a fitted recipe, which state how exact they are, as a source."""
 
     def __init__(self, term: KernelTerm, scales: Vector, rounding: float = 0.0) -> None:
         self.term, self.scales, self.rounding = term, np.asarray(scales, dtype=float), rounding
