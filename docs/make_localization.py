@@ -8,6 +8,8 @@ The first listing of the page makes `oracle` and `start`; each method runs on it
 import re
 from pathlib import Path
 
+from localization_pictures import plot_localization, trace_localization
+from localization_pictures.plot import draw_step
 from make_curves import save
 from make_gallery import splice
 from matplotlib.figure import Figure
@@ -15,8 +17,6 @@ from matplotlib.figure import Figure
 from oracle_opt import Oracle, QueryPointGenerator, Result, minimize
 from oracle_opt.certificates.proof_level import standing_of
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
-from oracle_opt.study import plot_localization, trace_localization
-from oracle_opt.study.localization_plot import draw_step
 
 DOCS = Path(__file__).parent
 METHODS: tuple[QueryPointGenerator, ...] = (Kelley(), LevelSet(), AnalyticCenter(), Ellipsoid(), ProximalBundle())

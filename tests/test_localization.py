@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from localization_pictures import plot_localization, trace_localization
+from localization_pictures.convex_polygons import area, clip, inside, line_in_window, promised_polygon
 from PIL import Image
 from provers import PROVERS
 from scipy.optimize import linprog
@@ -24,8 +26,6 @@ from oracle_opt import (
     minimize,
 )
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle, Subgradient
-from oracle_opt.study import plot_localization, trace_localization
-from oracle_opt.study.convex_polygons import area, clip, inside, line_in_window, promised_polygon
 
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
 SLOPES = np.array([[1.0, 0.2], [-0.3, 1.0], [-1.0, -0.4], [0.5, -1.0], [-0.6, 0.9]])

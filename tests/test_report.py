@@ -13,13 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from big_results import big_results
-from small_results import largest_of_pieces, small_results
+from small_results import small_results
 
-from oracle_opt import minimize
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.generators import AnalyticCenter
 from oracle_opt.study.analyses import Curves, Table
-from oracle_opt.study.localization import trace_localization
 from oracle_opt.study.report.analyses_data import LEVELS, WIDTH
 from oracle_opt.study.report.curve_text import ALPHABET, BASE, INFINITE, UNKNOWN, ZERO, curve_text, levels, widths
 from oracle_opt.study.report.extra_data import curves_data, table_data
@@ -290,13 +287,10 @@ def test_seeds_and_columns_of_other_types(results: Results, tmp_path: Path) -> N
     assert isinstance(pd.Series(data["runs"]["n"]).max(), int | np.integer)
 
 
-def test_figures_tables_and_runs_in_the_plane_are_added(results: Results, tmp_path: Path) -> None:
-    oracle = largest_of_pieces(2, 0)
-    run = minimize(oracle, AnalyticCenter(), rtol=1e-4, keep_cuts=True)
-    trace = trace_localization(run, oracle)
-    extra = {"Pairs": results.pairs(), "Costs": results.table(), "In the plane": trace}
+def test_figures_and_tables_are_added(results: Results, tmp_path: Path) -> None:
+    extra = {"Pairs": results.pairs(), "Costs": results.table()}
     data = data_of(results.report(tmp_path / "extra.html", extra=extra).read_text(encoding="utf-8"))
-    scatter, correlations, pairs, costs, plane = data["extra"]  # two of the trace that the histories have
+    scatter, correlations, pairs, costs = data["extra"]  # two of the trace that the histories have
     assert [one["heading"] for one in data["extra"][2:]] == list(extra)
     assert (scatter["kind"], scatter["heading"]) == ("points", "Accuracy and gap")
     assert [panel["title"] for panel in scatter["panels"]] == ["pieces/2", "pieces/4", "pieces/6"]
@@ -308,15 +302,7 @@ def test_figures_tables_and_runs_in_the_plane_are_added(results: Results, tmp_pa
     assert points == len(wanted)
     assert [column["title"] for column in costs["columns"]] == list(extra["Costs"].data.columns)
     assert [column["compared"] for column in costs["columns"]] == [False] + [True] * 5
-    # every edge is found again from the one that stands in the page
-    for step, traced in zip(plane["steps"], trace.steps, strict=True):
-        lines = [line for line in plane["lines"] if line[0] <= step["call"]]
-        assert len(lines) == len(traced.lines)
-        for (call, moves, a, b, constant), line in zip(lines, traced.lines, strict=True):
-            assert (call, bool(moves)) == (line.call, line.kind == "objective")
-            assert constant + moves * step["upper"] == pytest.approx(line.offset, abs=1e-8)
-            assert (a, b) == pytest.approx(line.normal)
-    for bad, words in (({"a": 3}, "`extra` must hold"), ([trace], "`extra` must be a mapping")):
+    for bad, words in (({"a": 3}, "`extra` must hold"), ([3], "`extra` must be a mapping")):
         with pytest.raises(InvalidArgument, match=words):
             results.report(tmp_path / "bad.html", extra=bad)  # type: ignore[arg-type]
 

@@ -11,11 +11,8 @@ import pandas as pd
 import pytest
 from big_results import big_results
 from headless import PROGRAM, Browser
-from small_results import largest_of_pieces, small_results
+from small_results import small_results
 
-from oracle_opt import minimize
-from oracle_opt.generators import AnalyticCenter
-from oracle_opt.study.localization import trace_localization
 from oracle_opt.study.records import FAILED
 from oracle_opt.study.results import Results
 
@@ -218,9 +215,7 @@ def test_ranks_are_shown_or_refused(browser: Browser, page: Path, tmp_path: Path
 
 
 def test_figures_that_the_author_adds(browser: Browser, results: Results, tmp_path: Path) -> None:
-    oracle = largest_of_pieces(2, 0)
-    run = minimize(oracle, AnalyticCenter(), rtol=1e-4, keep_cuts=True)
-    extra = {"Pairs": results.pairs(), HOSTILE: results.table(), "In the plane": trace_localization(run, oracle)}
+    extra = {"Pairs": results.pairs(), HOSTILE: results.table()}
     path = results.report(tmp_path / "extra.html", extra=extra)
     for width in (1280, 390):
         browser.open(path, width)
@@ -228,12 +223,6 @@ def test_figures_that_the_author_adds(browser: Browser, results: Results, tmp_pa
         assert browser.run("document.querySelector('#extra-4 h2').textContent") == HOSTILE
         assert browser.run(COUNT.format("#extra-3 .panel svg")) == len(extra["Pairs"].panels)
         assert browser.run(COUNT.format("#extra-4 tbody tr")) == 3
-        for _ in range(2):
-            browser.click("#extra-5 .own .plain:nth-child(3)")
-        assert browser.run("document.querySelector('#extra-5 [role=status]').textContent").startswith("Call 3 of ")
-        edges = browser.run("[...document.querySelectorAll('#extra-5 .edge')].map((one) => one.getAttribute('d'))")
-        assert len([edge for edge in edges if edge.count("L") == 1]) >= 3
-        assert not [edge for edge in edges if "NaN" in edge]
 
 
 def test_known_minima_are_a_test_where_they_are_exact_enough(browser: Browser, tmp_path: Path) -> None:

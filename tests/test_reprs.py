@@ -54,8 +54,6 @@ PROBLEM = O.TwoStageProblem(
 CONIC = O.ConicOracle(np.ones(N), np.eye(N), np.ones(N), [O.Nonnegative(1)] * N, P=np.eye(N))
 BOX = oracle_opt.Box(POINT, POINT + 1)
 MATRICES = [np.diag(row) for row in np.eye(20)]
-PLANE = oracle_opt.FunctionOracle(lambda z: (z @ z, 2 * z), oracle_opt.Box([-1, -2], [3, 3]))
-LOCALIZATION = T.trace_localization(minimize(PLANE, G.Kelley(), keep_cuts=True, max_calls=9), PLANE)
 
 
 class OwnBank(O.KernelBank):
@@ -149,9 +147,6 @@ INSTANCES = {
     "Limits": lambda: T.Limits(20, 3.5),
     "Results": lambda: small_results(max_calls=3),
     "Study": lambda: T.Study({"own": simple_oracle()}, ["kelley"], tau=(1e-1, 1e-3)),
-    "Localization": lambda: LOCALIZATION,
-    "LocalizationStep": lambda: LOCALIZATION.steps[-1],
-    "CutLine": lambda: LOCALIZATION.steps[-1].lines[-1],
     "Availability": lambda: D.available()[0],
     "Dataset": lambda: D.Dataset("own", POINT[:, None], np.sign(POINT), ("x",), "words", "here"),
     "KernelData": lambda: D.KernelData("own", np.stack(KERNELS), (tuple(range(65)),), np.arange(12), "here"),

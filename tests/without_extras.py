@@ -125,11 +125,6 @@ def libsvm(folder):
     return load(folder / "small.svm")
 
 
-def plane(folder):
-    oracle = FunctionOracle(square, Box([-1, -2], [3, 3]))
-    return study("plot_localization")(minimize(oracle, Kelley(), keep_cuts=True, max_calls=9), oracle)
-
-
 def weights(folder):
     oracle = MKLOracle(GramBank([np.eye(2), np.ones((2, 2)) + np.eye(2)]), [1, -1])
     return oracle.weights(minimize(oracle, Kelley(), max_calls=3))
@@ -145,7 +140,6 @@ def studied(folder):
 NEEDS = {
     "History.to_frame": ("pandas", "study", lambda folder: result().history.to_frame()),
     "Result.plot": ("matplotlib", "plot", lambda folder: result().plot()),
-    "plot_localization": ("matplotlib", "plot", plane),
     "plot_weights": ("matplotlib", "plot", lambda folder: study("plot_weights")(None)),
     "oracle.weights": ("pandas", "study", weights),
     "minimize(progress=True)": (

@@ -250,10 +250,8 @@ NAMES = (
 
 
 def functions(rng):
-    """Functions of the suite with formulas, some in other variables or with noise, whose optima are proven."""
+    """Functions of the suite with formulas, whose optima are proven."""
     problem = problems.find(str(rng.choice(NAMES)).format(int(rng.integers(1000))))[0]
-    if rng.random() < 0.3:
-        problem = problems.perturbed(problem, str(rng.choice(["permuted", "noisy"])), seed=int(rng.integers(9)))
     instance = problem(0)
     size = max(map(abs, np.nan_to_num(instance.oracle.domain.bounding_box(), posinf=0.0, neginf=0.0).ravel().tolist()))
     return known(lambda: problem(0).oracle, instance.optimum, size)

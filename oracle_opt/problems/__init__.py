@@ -3,7 +3,6 @@
 from oracle_opt.problems.certification import Certified, certify, stored_certificate
 from oracle_opt.problems.instance import Instance, Problem
 from oracle_opt.problems.lookup import families, family, find, missing, suite
-from oracle_opt.problems.perturbation import perturbed
 from oracle_opt.problems.problem_family import Family, Generated, Listed
 
 __all__ = [
@@ -18,7 +17,6 @@ __all__ = [
     "family",
     "find",
     "missing",
-    "perturbed",
     "stored_certificate",
     "suite",
 ]

@@ -8,7 +8,6 @@ from importlib import import_module
 from oracle_opt.arguments import text as checked_text
 from oracle_opt.errors import DataUnavailable, InvalidArgument
 from oracle_opt.problems.instance import Problem
-from oracle_opt.problems.perturbation import copies
 from oracle_opt.problems.problem_family import Family, nearest
 
 # The modules of the families, in the order in which they are listed. The name of a family has a hyphen for each _.
@@ -133,8 +132,7 @@ def find(text: str) -> list[Problem]:
     text : str
         A family, as ``"nonsmooth"``: all its problems; one of them, as ``"nonsmooth/CB2"``; or parameters of a family
         that has some, as ``"max-affine(n=30, seed=2)"``, the others at their defaults. Without a seed the instance is
-        drawn by the seed of each run. Behind a ``~`` stands what `perturbed` is to make of them:
-        ``"nonsmooth/CB2~rotated(seed=1)"``. Capital letters make no difference.
+        drawn by the seed of each run. Capital letters make no difference.
 
     Returns
     -------
@@ -157,10 +155,6 @@ def find(text: str) -> list[Problem]:
     30
     """
     words = checked_text("text", text, "a text such as 'nonsmooth/CB2'").strip()
-    before, changed, kind = words.rpartition("~")
-    if changed:
-        kind, _, arguments = kind.rstrip(")").partition("(")
-        return copies(find(before), kind.strip(), _parameters(words, arguments))
     if words.endswith(")"):
         name, _, arguments = words[:-1].partition("(")
         return [family(name.strip()).problem(_parameters(words, arguments))]

@@ -2,9 +2,6 @@
 
 from oracle_opt.study.benchopt_export import export_benchopt
 from oracle_opt.study.compare import compare
-from oracle_opt.study.localization import trace_localization
-from oracle_opt.study.localization_data import CutLine, Localization, LocalizationStep
-from oracle_opt.study.localization_plot import plot_localization
 from oracle_opt.study.methods import DEFAULT_GENERATORS, GENERATORS, generator_of
 from oracle_opt.study.records import Limits
 from oracle_opt.study.results import Results
@@ -19,10 +16,7 @@ __all__ = [
     "DEFAULT_GENERATORS",
     "GENERATORS",
     "SUMMARY_COLUMNS",
-    "CutLine",
     "Limits",
-    "Localization",
-    "LocalizationStep",
     "Outcome",
     "Results",
     "Study",
@@ -30,13 +24,11 @@ __all__ = [
     "compare",
     "export_benchopt",
     "generator_of",
-    "plot_localization",
     "plot_runs",
     "plot_weights",
     "read_study",
     "settle",
     "summary_table",
-    "trace_localization",
 ]
 
 

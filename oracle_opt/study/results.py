@@ -23,7 +23,6 @@ from oracle_opt.study.store import RunStore
 
 if TYPE_CHECKING:
     from oracle_opt.study.analyses import Curves, Table
-    from oracle_opt.study.localization_data import Localization
 
 
 class Results(Runs):
@@ -115,7 +114,7 @@ class Results(Runs):
         path: os.PathLike[str] | str,
         *,
         title: str | None = None,
-        extra: Mapping[str, Curves | Table | Localization] | None = None,
+        extra: Mapping[str, Curves | Table] | None = None,
     ) -> Path:
         """Write one HTML file with figures, tables, filters and every run, which opens without a network.
 
@@ -126,8 +125,7 @@ class Results(Runs):
         title : str, optional
             Heading of the page.
         extra : mapping, optional
-            Headings to further sections: figures and tables that analyses return, and runs in two variables of
-            `trace_localization`, which the reader moves through call by call.
+            Headings to further sections: figures and tables that analyses return.
 
         Returns
         -------

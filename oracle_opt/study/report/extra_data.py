@@ -1,4 +1,4 @@
-"""Figures, tables and runs in the plane as plain data for the page."""
+"""Figures and tables as plain data for the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.study.analyses.curves import Curves
 from oracle_opt.study.analyses.table import Table
-from oracle_opt.study.localization_data import Localization
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 MOST = 500  # points of a curve, and rows of a table
 
 
-def extra_data(extra: Mapping[str, Curves | Table | Localization]) -> list[dict[str, Any]]:
+def extra_data(extra: Mapping[str, Curves | Table]) -> list[dict[str, Any]]:
     """Make data of what a user adds to a report."""
     if not isinstance(extra, Mapping):
         raise InvalidArgument(f"`extra` must be a mapping of headings to figures and tables, got {shown(extra)}")
@@ -29,12 +28,9 @@ def extra_data(extra: Mapping[str, Curves | Table | Localization]) -> list[dict[
             data = curves_data(thing)
         elif isinstance(thing, Table):
             data = table_data(thing)
-        elif isinstance(thing, Localization):
-            data = plane_data(thing)
         else:
             raise InvalidArgument(
-                f"`extra` must hold what analyses of results return, or what trace_localization does, "
-                f"got {shown(thing)} as {shown(heading)}"
+                f"`extra` must hold what analyses of results return, got {shown(thing)} as {shown(heading)}"
             )
         found.append(data | {"heading": str(heading)})
     return found
@@ -88,43 +84,6 @@ def table_data(table: Table) -> dict[str, Any]:
         "caption": table.caption + more,
         "largest": table.largest_is_best,
         "columns": columns,
-    }
-
-
-def plane_data(run: Localization) -> dict[str, Any]:
-    """Make data of a run in two variables; the edge of a cut ``normal @ z <= constant + upper bound`` stands once."""
-    lines: dict[tuple[int, int], list[float]] = {}
-    steps = []
-    for step in run.steps:
-        upper = step.upper_bound if step.upper_bound is not None else 0.0
-        counts: dict[int, int] = {}
-        for line in step.lines:
-            place = counts[line.call] = counts.get(line.call, -1) + 1
-            moves = line.kind == "objective"
-            entry = [line.call, int(moves), *line.normal, line.offset - upper * moves]
-            lines.setdefault((line.call, place), entry)
-        steps.append(
-            {
-                "call": step.call,
-                "step": step.step,
-                "point": step.point,
-                "next": step.next_point,
-                "best": step.best,
-                "upper": step.upper_bound,
-                "lower": step.lower_bound,
-                "share": step.share,
-                "polygon": step.polygon,
-            }
-        )
-    return {
-        "type": "plane",
-        "domain": run.domain,
-        "window": run.window,
-        "contours": [line for _, line in run.contours],
-        "of_model": run.of_model,
-        "points": run.points,
-        "lines": list(lines.values()),
-        "steps": steps,
     }
 
 

@@ -4,7 +4,6 @@ const OF_ALL = "Made before the report was written: the filters above do not cha
 
 function extraSection(data, i) {
   const id = `extra-${i + 1}`;
-  if (data.type === "plane") return planeSection(data, id);
   const part = section(id, data.heading, () => {});
   part.words.textContent = `${data.title}. ${data.caption} ${OF_ALL}`;
   if (data.type === "curves") new Figure(part.content).show(data);

@@ -25,7 +25,6 @@ from oracle_opt.words import number, shown
 
 if TYPE_CHECKING:
     from oracle_opt.study.analyses import Curves, Table
-    from oracle_opt.study.localization_data import Localization
     from oracle_opt.study.runs import Runs
 
 LARGEST = 1_000_000  # bytes that the page shall have at most
@@ -41,7 +40,6 @@ SCRIPTS = (
     "comparison.js",
     "ranks.js",
     "runs.js",
-    "plane.js",
     "start.js",
 )
 
@@ -51,7 +49,7 @@ def write_report(
     path: os.PathLike[str] | str,
     *,
     title: str | None = None,
-    extra: Mapping[str, Curves | Table | Localization] | None = None,
+    extra: Mapping[str, Curves | Table] | None = None,
 ) -> Path:
     """Write a study as one HTML file: figures, tables, filters and every run.
 
@@ -66,8 +64,7 @@ def write_report(
     title : str, optional
         Heading of the page; default says how many generators ran on how many instances.
     extra : mapping, optional
-        Headings to further sections: figures and tables that analyses of results return, and runs in two variables of
-        `trace_localization`, which the reader moves through call by call.
+        Headings to further sections: figures and tables that analyses of results return.
 
     Returns
     -------

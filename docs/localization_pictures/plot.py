@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from localization_pictures.convex_polygons import Window
+from localization_pictures.data import Localization, LocalizationStep
+from localization_pictures.trace import A_RUN, trace_localization
 from oracle_opt.arguments import flag, instance, real
 from oracle_opt.arrays import Matrix
 from oracle_opt.domains import Domain
@@ -15,9 +18,6 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
 from oracle_opt.oracle import Oracle
 from oracle_opt.result import Result
-from oracle_opt.study.convex_polygons import Window
-from oracle_opt.study.localization import A_RUN, trace_localization
-from oracle_opt.study.localization_data import Localization, LocalizationStep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def plot_localization(
     >>> import numpy as np
     >>> from oracle_opt import Box, FunctionOracle, minimize
     >>> from oracle_opt.generators import Kelley
-    >>> from oracle_opt.study import plot_localization
+    >>> from localization_pictures import plot_localization
     >>> oracle = FunctionOracle(lambda z: (abs(z).sum(), np.sign(z)), Box([-1, -1], [3, 3]))
     >>> result = minimize(oracle, Kelley(), keep_cuts=True)
     >>> figure = plot_localization(result, oracle, [1, 2])

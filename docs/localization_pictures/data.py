@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from oracle_opt.study.convex_polygons import Window
+from localization_pictures.convex_polygons import Window
 from oracle_opt.words import one_line
 
 Point = tuple[float, float]

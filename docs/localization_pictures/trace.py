@@ -7,6 +7,8 @@ from math import isfinite
 
 import numpy as np
 
+from localization_pictures.convex_polygons import Window, area, clip_all, inside, line_in_window, promised_polygon
+from localization_pictures.data import CutLine, Localization, LocalizationStep, Point
 from oracle_opt.arguments import instance
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
@@ -14,8 +16,6 @@ from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.result import Result
-from oracle_opt.study.convex_polygons import Window, area, clip_all, inside, line_in_window, promised_polygon
-from oracle_opt.study.localization_data import CutLine, Localization, LocalizationStep, Point
 
 A_RUN = "what `minimize` returned"
 GRID = 41  # points a side
@@ -62,7 +62,7 @@ def trace_localization(
     >>> import numpy as np
     >>> from oracle_opt import Box, FunctionOracle, minimize
     >>> from oracle_opt.generators import Kelley
-    >>> from oracle_opt.study.localization import trace_localization
+    >>> from localization_pictures.trace import trace_localization
     >>> oracle = FunctionOracle(lambda z: (abs(z).sum(), np.sign(z)), Box([-1, -1], [3, 3]))
     >>> result = minimize(oracle, Kelley(), keep_cuts=True)
     >>> steps = trace_localization(result, oracle).steps
