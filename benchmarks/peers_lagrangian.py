@@ -106,14 +106,6 @@ def branch_and_bound(make, arguments, program, seconds):
     return solve
 
 
-def assignment_program(costs, uses, capacities):
-    """Jobs to agents as an integer program."""
-    m, n = costs.shape
-    once = sparse.hstack([sparse.eye_array(n)] * m)
-    load = sparse.block_diag([row[None, :] for row in uses])
-    return costs.ravel(), [LinearConstraint(once, 1, 1), LinearConstraint(load, ub=capacities)]
-
-
 def bounds(name, make, sizes, kind, program=None, calls=0):
     """Table of one family: ours by generator, HiGHS on the linear program, the subgradient method."""
     rows, seconds = [], {}
@@ -190,11 +182,6 @@ def main():
         some(
             ("location, plane, 50 x 500", facilities, (50, 500), place, location_choice),
             ("location, random, 100 x 100", facilities_at_random, (100, 100), place, location_choice),
-            ("assignment c, 10 x 100", assignment, ("c", 10, 100), knapsack, assignment_program),
-            ("assignment d, 20 x 200", assignment, ("d", 20, 200), knapsack, assignment_program),
-            ("assignment e, 20 x 200", assignment, ("e", 20, 200), knapsack, assignment_program),
-            ("tour of 100 cities", _distances, (100,), HeldKarpOracle, None),
-            ("tour of 200 cities", _distances, (200,), HeldKarpOracle, None),
         )
     )
     print_certificates()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oracle_opt.cli_outcome import INTERRUPTED, REFUSED, console_of, ended, refusals, results_of, say
+from oracle_opt.cli_outcome import INTERRUPTED, console_of, ended, refusals, results_of, say
 from oracle_opt.cli_verify import verify as verify_file
 
 if TYPE_CHECKING:
@@ -186,13 +186,6 @@ def report(
         page = folder / "report.html" if out is None else out
         Results.read(folder).report(page, title=folder.resolve().name if title is None else title)
     console_of().print(f"Report: {page}", highlight=False, soft_wrap=True)
-
-
-@main.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def reproduce() -> None:
-    """Say where the experiments of the papers are."""
-    say("the experiments of the papers are in a clone of the sources: run `python -m papers NAME` at its top")
-    raise typer.Exit(REFUSED)
 
 
 @main.command()

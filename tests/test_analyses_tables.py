@@ -1,4 +1,4 @@
-"""Tables as data, LaTeX, Markdown and CSV."""
+"""Tables as data, Markdown and CSV."""
 
 from __future__ import annotations
 
@@ -12,29 +12,9 @@ import pandas as pd
 import pytest
 from hand_results import hand_results, to
 
-from oracle_opt import InvalidArgument
-from oracle_opt.study.analyses.table import Table, escape_latex, latex_number, plain_number
+from oracle_opt.study.analyses.table import Table, plain_number
 
 AWKWARD = r"50%_of{x}~^\ & $a$ #1 <b> |c| [d] *e* `f`"
-
-
-def latex_cells(text: str) -> list[list[str]]:
-    """Cells of the rows of a tabular, checked for what LaTeX would stumble over."""
-    body = re.search(r"\\begin\{tabular\}\{([lr]+)\}\n(.*)\\end\{tabular\}", text, re.DOTALL)
-    assert body is not None
-    rows = []
-    for line in body[2].splitlines():
-        if line in (r"\toprule", r"\midrule", r"\bottomrule", r"\hline"):
-            continue
-        assert line.endswith(r" \\")
-        cells = re.split(r"(?<!\\)&", line.removesuffix(r"\\"))
-        assert len(cells) == len(body[1])
-        rows.append([cell.strip() for cell in cells])
-    plain = re.sub(r"\\[\\&%$#_{}]", "", text)
-    assert plain.count("{") == plain.count("}")
-    assert plain.count("$") % 2 == 0
-    assert not re.search(r"(?<!\\)[%#~^]", re.sub(r"\$[^$]*\$", "", plain))
-    return rows
 
 
 def test_calls_to_accuracy_by_hand() -> None:
@@ -63,13 +43,6 @@ def test_calls_to_accuracy_by_hand() -> None:
         "kelley": [10, 13, inf, 9],
         "own_one": [12, 8, 7, 9],
     }
-    assert latex_cells(each.to_latex()) == [
-        ["instance", "seed", "kelley", r"own\_one"],
-        ["p", "0", r"\textbf{10}", "12"],
-        ["p", "1", "13", r"\textbf{8}"],
-        ["q", "0", "--", r"\textbf{7}"],
-        ["q", "1", r"\textbf{9}", r"\textbf{9}"],
-    ]
     assert each.to_markdown().splitlines()[:4] == [
         r"| instance | seed | kelley | own\_one |",
         "| --- | ---: | ---: | ---: |",
@@ -78,21 +51,6 @@ def test_calls_to_accuracy_by_hand() -> None:
     ]
     seconds = results.table(cost="total seconds", seeds="each").data["kelley"].tolist()
     assert seconds == [15.0, 19.5, inf, 13.5]
-
-
-def test_latex_of_awkward_names(tmp_path: Path) -> None:
-    data = pd.DataFrame({"name of %": [AWKWARD, "two\nlines"], "a_b": [1.0, nan], "c&d": [2.5e-7, inf]})
-    table = Table(data, AWKWARD, AWKWARD, compared=("a_b", "c&d"))
-    rows = latex_cells(table.to_latex(tmp_path / "a.tex"))
-    assert rows[1][1:] == ["1", r"\textbf{$2.5\cdot 10^{-7}$}"]
-    assert rows[2] == ["two lines", "--", "--"]
-    assert (tmp_path / "a.tex").read_text() == table.to_latex()
-    assert r"\toprule" in table.to_latex()
-    plain = table.to_latex(booktabs=False)
-    assert "rule" not in plain
-    assert plain.count(r"\hline") == 3
-    with pytest.raises(InvalidArgument, match="`booktabs` must be True or False"):
-        table.to_latex(booktabs="yes")  # type: ignore[arg-type]
 
 
 def test_markdown_and_csv(tmp_path: Path) -> None:
@@ -108,32 +66,25 @@ def test_markdown_and_csv(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "plain", "latex"),
+    ("value", "plain"),
     [
-        (12, "12", "12"),
-        (12.0, "12", "12"),
-        (12.3456, "12.3", "12.3"),
-        (-0.5, "-0.5", "$-0.5$"),
-        (123456.0, "123456", "123456"),
-        (1e9, "1e+09", r"$1\cdot 10^{9}$"),
-        (1.234e-5, "1.23e-05", r"$1.23\cdot 10^{-5}$"),
-        (inf, "-", "--"),
-        (nan, "-", "--"),
+        (12, "12"),
+        (12.0, "12"),
+        (12.3456, "12.3"),
+        (-0.5, "-0.5"),
+        (123456.0, "123456"),
+        (1e9, "1e+09"),
+        (1.234e-5, "1.23e-05"),
+        (inf, "-"),
+        (nan, "-"),
     ],
 )
-def test_numbers(value: float, plain: str, latex: str) -> None:
+def test_numbers(value: float, plain: str) -> None:
     assert plain_number(value) == plain
-    assert latex_number(value) == latex
-
-
-def test_escapes_do_not_escape_escapes() -> None:
-    assert escape_latex(r"\_") == r"\textbackslash{}\_"
-    assert escape_latex("{}") == r"\{\}"
 
 
 def test_a_table_without_rows() -> None:
     table = Table(pd.DataFrame({"instance": [], "a": []}), "T", "C.", compared=("a",))
-    assert latex_cells(table.to_latex()) == [["instance", "a"]]
     assert table.to_markdown().startswith("| instance | a |")
     assert table.to_csv() == "instance,a\n"
 

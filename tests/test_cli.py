@@ -199,11 +199,3 @@ def test_interrupted_and_continued(uninterrupted, tmp_path, jobs):
 
 def finished(out: Path):
     return list(out.glob("runs/*/*/[0-9]*.parquet"))
-
-
-@pytest.mark.parametrize("words", [[], ["accpm-table1", "--quick"], ["--list"]])
-def test_the_experiments_of_the_papers_are_elsewhere(words):
-    result = CliRunner().invoke(main, ["reproduce", *words])
-    assert result.exit_code == 2
-    assert "python -m papers NAME" in result.stderr
-    assert result.stdout == ""

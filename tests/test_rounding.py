@@ -4,8 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import sparse
-from scipy.optimize import LinearConstraint, linprog, milp
+from scipy.optimize import linprog
 
 from oracle_opt import InvalidArgument, minimize
 from oracle_opt.generators import LevelSet, ProximalBundle
@@ -91,55 +90,17 @@ def random_assignment(seed):
     return costs, uses, np.maximum(np.ceil(0.9 * uses.sum(axis=1) / m), uses.max(axis=1)).astype(int)
 
 
-def integer_optimum(costs, uses, capacities, sign):
-    """Value of the integer program, None where there is no solution."""
-    m, n = costs.shape
-    once = sparse.hstack([sparse.eye_array(n)] * m)
-    load = sparse.block_diag([row[None, :] for row in uses])
-    constraints = [LinearConstraint(once, 1, 1), LinearConstraint(load, ub=capacities)]
-    done = milp(sign * costs.ravel(), constraints=constraints, integrality=1, bounds=(0, 1))
-    return sign * done.fun if done.status == 0 else None
-
-
 @pytest.mark.parametrize("maximize", [False, True])
-@pytest.mark.parametrize("nodes", [0, 100])
-def test_assignments(maximize, nodes):
-    found = possible = 0
+def test_assignments(maximize):
     for seed in range(12):
         costs, uses, capacities = random_assignment(seed)
         if seed == 11:
             capacities = uses.max(axis=1)  # hardly a solution, or none
-        best = integer_optimum(costs, uses, capacities, -1 if maximize else 1)
         oracle = GeneralizedAssignmentOracle(costs, uses, capacities, maximize=maximize, multicut=seed % 2 == 0)
-        result, primal = solved(oracle, max_calls=60)
+        primal = solved(oracle, max_calls=60)[1]
         shares = primal.arrays["shares"]
         assert (shares * costs).sum() == pytest.approx(primal.cost)
         assert ((shares * uses).sum(axis=1) <= capacities + 1e-9).all()
-        possible += best is not None
-        for rounded in (oracle.round(result, nodes=nodes), oracle.round(result, primal, nodes=nodes)):
-            if not rounded.feasible:
-                assert np.isnan(rounded.cost)
-                assert rounded.gap == np.inf
-                assert not rounded.arrays
-                continue
-            assert best is not None
-            found += 1
-            agents, jobs = rounded.arrays["agent_of"], np.arange(costs.shape[1])
-            used = np.bincount(agents, uses[agents, jobs], len(capacities))
-            assert (used <= capacities).all()
-            assert rounded.cost == costs[agents, jobs].sum()
-            check_gap(rounded, oracle, result, best)
-    assert found >= 2 * possible - (4 if nodes == 0 else 0)
-    assert possible >= 8
-
-
-def test_an_assignment_that_does_not_exist_is_not_found():
-    """Each job fits either agent, but two of size 2 do not fit into 3."""
-    oracle = GeneralizedAssignmentOracle(np.ones((2, 3)), np.full((2, 3), 2), [3, 3])
-    result = minimize(oracle, LevelSet(), max_calls=10)
-    rounded = oracle.round(result)
-    assert not rounded.feasible
-    assert rounded.gap == np.inf
 
 
 # Tours
@@ -158,23 +119,7 @@ def test_tours():
         assert (edges * d).sum() / 2 == pytest.approx(primal.cost)
         tours = np.array([(0, *rest) for rest in itertools.permutations(range(1, n))])
         best = d[tours, np.roll(tours, -1, axis=1)].sum(axis=1).min()
-        for rounded in (oracle.round(result), oracle.round(result, primal, seed=1)):
-            tour = rounded.arrays["tour"]
-            assert sorted(tour.tolist()) == list(range(n))
-            assert rounded.cost == d[tour, np.roll(tour, -1)].sum()
-            if n < 8:
-                assert rounded.cost == best
-            check_gap(rounded, oracle, result, best)
-
-
-def test_a_tour_of_a_hundred_cities_is_near_the_bound_and_repeatable():
-    xy = np.random.default_rng(3).uniform(size=(100, 2))
-    oracle = HeldKarpOracle(np.linalg.norm(xy[:, None] - xy, axis=2))
-    result = minimize(oracle, ProximalBundle(), rtol=1e-4)
-    first, again = (oracle.round(result, kicks=100) for _ in range(2))
-    np.testing.assert_array_equal(first.arrays["tour"], again.arrays["tour"])
-    assert sorted(first.arrays["tour"].tolist()) == list(range(100))
-    assert first.gap < 0.03
+        assert oracle.dual_bound(result) <= best * (1 + 1e-12)
 
 
 # Flows
@@ -223,24 +168,15 @@ def test_flows(multicut):
         _, costs, capacities, _, demands = data
         incidence, supply, best = flow_program(*data)
         oracle = MulticommodityFlowOracle(*data, multicut=multicut)
-        result, primal = solved(oracle, ProximalBundle(), max_calls=200)
+        primal = solved(oracle, ProximalBundle(), max_calls=200)[1]
         flows = primal.arrays["flows"].toarray()
         np.testing.assert_allclose(flows @ incidence.T, supply, atol=1e-9 * demands.sum())
         assert (flows @ costs).sum() == pytest.approx(primal.cost, abs=1e-9)
         if best is None:
-            assert not oracle.round(result, primal).feasible
             continue
         possible += 1
         assert (flows.sum(axis=0) <= capacities + 1e-5).all()
         assert primal.cost == pytest.approx(best, rel=1e-5)
-        for rounded in (oracle.round(result), oracle.round(result, primal)):
-            flows = rounded.arrays["flows"].toarray()
-            assert (flows >= 0).all()
-            np.testing.assert_allclose(flows @ incidence.T, supply, atol=1e-12 * demands.sum())
-            assert (flows.sum(axis=0) <= capacities + 1e-12 * demands.sum()).all()
-            assert (flows @ costs).sum() == pytest.approx(rounded.cost, abs=1e-9)
-            assert rounded.cost == pytest.approx(best, rel=1e-7)
-            check_gap(rounded, oracle, result, best)
     assert possible >= 4
 
 

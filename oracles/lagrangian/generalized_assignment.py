@@ -12,23 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oracle_opt.arguments import flag, floats, real, whole
+from oracle_opt.arguments import flag, floats, real
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
-from oracle_opt.oracles.lagrangian.assignments import cheap_assignment, jobs_of, loads, most_worth
+from oracle_opt.oracles.lagrangian.assignments import jobs_of, most_worth
 from oracle_opt.oracles.lagrangian.knapsacks import Knapsacks
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import (
     LagrangianOracle,
     finite_reach,
 )
-from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
-from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution, RoundedSolution, by_row, positions
+from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution, by_row, positions
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
 from oracle_opt.proof.claim import Bound
 from oracle_opt.reading import Words, data_of
-from oracle_opt.result import Result
 
 _TABLE = 2e9  # entries of the dynamic program's table, bytes
 
@@ -191,38 +189,6 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
                 executor=executor,
                 parts=parts,
             )
-
-    def round(self, result: Result, primal: PrimalSolution | None = None, *, nodes: int = 100) -> RoundedSolution:
-        """Find an assignment, from the multipliers of a run and its averaged solution.
-
-        Jobs are assigned by regret in several orders of preference, shares of the average first, and the assignments
-        are improved by shifting a job or swapping two. Then HiGHS searches the assignments that take, for each job,
-        four agents of the smallest reduced costs, and those that the average or the assignments found take.
-
-        Parameters
-        ----------
-        result : Result
-            The result of a run on this oracle.
-        primal : PrimalSolution, optional
-            What `recover` gave. Default: the relaxed solution at the best multipliers.
-        nodes : int
-            Limit on the nodes that HiGHS searches, 0 to leave it out.
-
-        Returns
-        -------
-        RoundedSolution
-            Not feasible, and without a solution, where no assignment was found: to decide whether there is one is a
-            hard problem by itself. Its `arrays`: "agent_of", shape (n,), of int.
-        """
-        u = self._multipliers(result)
-        shares = self._chosen(u) if primal is None else primal.arrays["shares"]
-        sign = -1.0 if self.maximize else 1.0
-        agents = cheap_assignment(sign * self.costs, self.uses, self.capacities, shares, u, whole("nodes", nodes, 0))
-        bound = self.dual_bound(result)
-        if agents is None or (loads(self.uses, agents) > self.capacities).any():
-            return RoundedSolution(float("nan"), bound, False)
-        cost = fsum(self.costs[agents, np.arange(len(u))].tolist())
-        return RoundedSolution(cost, bound, True, {"agent_of": agents})
 
     def _arrays(self, points: Sequence[Vector], weights: Matrix) -> dict[str, Any]:
         shares = np.zeros(self.costs.shape)

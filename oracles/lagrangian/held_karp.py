@@ -17,14 +17,11 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.lagrangian._spanning_tree import spanning_tree
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, finite_reach
 from oracle_opt.oracles.lagrangian.network_proofs import least_one_tree, tree_of
-from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
-from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution, RoundedSolution
-from oracle_opt.oracles.lagrangian.tours import short_tour
+from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution
 from oracle_opt.oracles.lagrangian.tsplib import read_tsplib
 from oracle_opt.proof.claim import Bound
 from oracle_opt.reading import data_of
-from oracle_opt.result import Result
 
 
 class HeldKarpOracle(LagrangianOracle):
@@ -118,40 +115,6 @@ class HeldKarpOracle(LagrangianOracle):
         """
         with data_of(Path(path), "special", "radius"):
             return cls(read_tsplib(path), special=special, radius=radius)
-
-    def round(
-        self, result: Result, primal: PrimalSolution | None = None, *, kicks: int = 200, seed: int = 0
-    ) -> RoundedSolution:
-        """Find a tour, from the multipliers of a run and its averaged solution.
-
-        Edges are joined greedily, first those that the average takes, then those of small reduced costs. Reversals and
-        moves of up to three cities improve the tour, and random exchanges of pieces lead it out of what these cannot
-        improve.
-
-        Parameters
-        ----------
-        result : Result
-            The result of a run on this oracle.
-        primal : PrimalSolution, optional
-            What `recover` gave.
-        kicks : int
-            Random exchanges.
-        seed : int
-            The seed of the random numbers.
-
-        Returns
-        -------
-        RoundedSolution
-            Always feasible. Its `arrays`: "tour", shape (n,), the cities in their order.
-        """
-        u = self._multipliers(result)
-        promise = self.distances + u[:, None] + u
-        if primal is not None:
-            span = float(np.ptp(promise)) + 1.0
-            promise = promise - span * primal.arrays["edges"]
-        tour = short_tour(self.distances, promise, whole("kicks", kicks, 0), whole("seed", seed, 0))
-        cost = fsum(self.distances[tour, np.roll(tour, -1)].tolist())
-        return RoundedSolution(cost, self.dual_bound(result), True, {"tour": tour})
 
     def _arrays(self, points: Sequence[Vector], weights: Matrix) -> dict[str, Any]:
         edges = np.zeros(self.distances.shape)

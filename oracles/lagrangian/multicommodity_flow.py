@@ -16,17 +16,14 @@ from scipy import sparse
 from oracle_opt.arguments import flag, floats
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.errors import InvalidArgument, InvalidData
-from oracle_opt.oracles.lagrangian.flow_paths import cheap_flows
 from oracle_opt.oracles.lagrangian.lagrangian_oracle import LagrangianOracle, finite_reach
 from oracle_opt.oracles.lagrangian.network import Network
 from oracle_opt.oracles.lagrangian.network_proofs import flow_of, least_flow_cost
-from oracle_opt.oracles.lagrangian.recovery import PrimalSolution
 from oracle_opt.oracles.lagrangian.relaxed_proof import Examined
-from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution, RoundedSolution, by_row, small
+from oracle_opt.oracles.lagrangian.relaxed_solution import RelaxedSolution, by_row, small
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
 from oracle_opt.proof.claim import Bound
 from oracle_opt.reading import Words, data_of
-from oracle_opt.result import Result
 
 
 class MulticommodityFlowOracle(LagrangianOracle):
@@ -195,35 +192,6 @@ class MulticommodityFlowOracle(LagrangianOracle):
                 executor=executor,
                 parts=parts,
             )
-
-    def round(self, result: Result, primal: PrimalSolution | None = None) -> RoundedSolution:
-        """Find flows that keep the capacities.
-
-        The problem is continuous: nothing is rounded to integers. A linear program (HiGHS) takes the cheapest flows
-        along the paths that are shortest at the best multipliers and, with `primal`, at those that its average was made
-        of. It asks for further paths at its own prices (Dantzig and Wolfe) until none is shorter, or the flows are
-        within 1e-9 of the bound.
-
-        Parameters
-        ----------
-        result : Result
-            The result of a run on this oracle.
-        primal : PrimalSolution, optional
-            What `recover` gave.
-
-        Returns
-        -------
-        RoundedSolution
-            Its `arrays`: "flows", a sparse CSR array of shape (k, a). Demands and capacities are kept up to the
-            rounding of sums. Not feasible, and without a solution, if there are no such flows.
-        """
-        points = [self._multipliers(result), *(() if primal is None else primal.points)]
-        bound = self.dual_bound(result)
-        flows = cheap_flows(self._network, self.costs, self.capacities, self.demands, points, bound)
-        if flows is None:
-            return RoundedSolution(float("nan"), bound, False)
-        cost = fsum((self.costs * np.asarray(flows.sum(axis=0)).ravel()).tolist())
-        return RoundedSolution(cost, bound, True, {"flows": flows})
 
     def _arrays(self, points: Sequence[Vector], weights: Matrix) -> dict[str, Any]:
         shape = (len(self.demands), len(self.arcs))

@@ -11,7 +11,6 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oracle_opt.arguments import flag
 from oracle_opt.files import atomic_text
 from oracle_opt.words import one_line
 
@@ -19,24 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # What has a meaning to LaTeX, or another picture in its oldest font encoding.
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "[": "{[}",  # after the end of a row it would begin an argument
-    "]": "{]}",
-}
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#$~])")
 
 
@@ -65,44 +46,6 @@ class Table:
     caption: str
     compared: tuple[str, ...] = ()
     largest_is_best: bool = False
-
-    def to_latex(self, path: os.PathLike[str] | str | None = None, *, booktabs: bool = True) -> str:
-        r"""Write the table for LaTeX.
-
-        Parameters
-        ----------
-        path : path-like, optional
-            File to write it to as well.
-        booktabs : bool
-            Whether to use the rules of the package booktabs; otherwise ``\hline``, which needs no package.
-
-        Returns
-        -------
-        str
-            A ``table`` environment with caption. Every character of a name stands for itself; infinite numbers and
-            missing ones are dashes.
-        """
-        top, middle, bottom = ("toprule", "midrule", "bottomrule") if flag("booktabs", booktabs) else ("hline",) * 3
-        columns = "".join("r" if self._numeric(name) else "l" for name in self.data)
-        rows = [" & ".join(row) + r" \\" for row in self._cells(escape_latex, r"\textbf{{{}}}", latex_number)]
-        head = " & ".join(escape_latex(str(name)) for name in self.data) + r" \\"
-        text = "\n".join(
-            (
-                r"\begin{table}",
-                r"\centering",
-                rf"\caption{{{escape_latex(f'{self.title}. {self.caption}')}}}",
-                rf"\begin{{tabular}}{{{columns}}}",
-                rf"\{top}",
-                head,
-                rf"\{middle}",
-                *rows,
-                rf"\{bottom}",
-                r"\end{tabular}",
-                r"\end{table}",
-                "",
-            )
-        )
-        return _written(text, path)
 
     def to_markdown(self, path: os.PathLike[str] | str | None = None) -> str:
         """Return the table in Markdown: head, rows, title and caption; write it into the file `path`, if given."""
@@ -140,11 +83,6 @@ class Table:
             yield list(texts.values())
 
 
-def escape_latex(text: str) -> str:
-    """Let every character stand for itself in LaTeX; line ends are spaces."""
-    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
-
-
 def escape_markdown(text: str) -> str:
     """Let every character stand for itself in a cell of Markdown; line ends are spaces."""
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
@@ -158,17 +96,6 @@ def plain_number(value: Any) -> str:
     if number.is_integer() and abs(number) < 1e6:
         return str(int(number))
     return f"{number:.3g}"
-
-
-def latex_number(value: Any) -> str:
-    """Write a number for LaTeX, powers of ten as such."""
-    text = plain_number(value)
-    if text == "-":
-        return "--"
-    digits, _, power = text.partition("e")
-    if power:
-        return rf"${digits}\cdot 10^{{{int(power)}}}$"
-    return f"${text}$" if text.startswith("-") else text
 
 
 def _written(text: str, path: os.PathLike[str] | str | None) -> str:
