@@ -38,9 +38,7 @@ PAGES = {
     "workers": SCALING,
     "products": SCALING,
     **dict.fromkeys(("learning", "estimators"), LEARNING),
-    **dict.fromkeys(
-        ("uci_calls", "face_model", "small_problems", "default_choice", "masters", "level_interior"), CALLS
-    ),
+    **dict.fromkeys(("uci_calls", "small_problems", "default_choice", "masters", "level_interior"), CALLS),
     **dict.fromkeys(("lp_mkl", "on_the_fly", "entries_on_the_fly", "gmkl", "scale", "features", "mixed_norm"), KERNELS),
     **dict.fromkeys(("certificates", "benders_certificates", "check_cost"), PROVEN),
 }  # the other sections are on the page of performance
@@ -60,7 +58,6 @@ SCRIPTS = (
     "small_problems",
     "default_choice",
     "masters",
-    "face_model",
     "level_interior",
     "lp_mkl",
     "on_the_fly",

@@ -4,7 +4,6 @@ from oracle_opt.generators.active_set import ActiveSet
 from oracle_opt.generators.analytic_center import AnalyticCenter
 from oracle_opt.generators.choose import choose_generator, explain_choice
 from oracle_opt.generators.ellipsoid import Ellipsoid
-from oracle_opt.generators.face_bundle import FaceBundle
 from oracle_opt.generators.fixed_point import FixedPoint
 from oracle_opt.generators.foreign_solver import ForeignSolver
 from oracle_opt.generators.kelley import Kelley
@@ -26,7 +25,6 @@ __all__ = [
     "ActiveSet",
     "AnalyticCenter",
     "Ellipsoid",
-    "FaceBundle",
     "FixedPoint",
     "ForeignSolver",
     "Kelley",

@@ -13,7 +13,6 @@ from oracle_opt.answers.answer import Answer
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.answers.eigenpairs import AffineMatrix, Eigenpairs
 from oracle_opt.answers.exact_slopes import ExactSlopes
-from oracle_opt.answers.local_model import LocalFunction, LocalMinimum, LocalModel
 from oracle_opt.bounds import BoundSource, BoundTracker
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, PartialQuery, Query
@@ -88,9 +87,6 @@ __all__ = [
     "JournalWarning",
     "LinearConstraints",
     "Listener",
-    "LocalFunction",
-    "LocalMinimum",
-    "LocalModel",
     "Minorant",
     "MissingPackage",
     "NonnegativeOrthant",

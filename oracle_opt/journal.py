@@ -141,7 +141,6 @@ class Journal(Listener):
             cut = check_cut(entry.cut, query.point, oracle)
             if not is_infinite(cut):
                 oracle.resume(cut)
-                cut = oracle.revived(cut)
             entry = replace(entry, cut=cut)
         except (InvalidCut, KeyError) as problem:
             raise JournalMismatch(

@@ -84,23 +84,6 @@ class Oracle(ABC):
             The recorded answer.
         """
 
-    def revived(self, cut: Cut) -> Cut:
-        """Return a recorded cut with those answers that a journal cannot hold, such as a `LocalModel`, made anew.
-
-        They must be made of what the cut holds alone, to the last bit as they were. Called after `resume`.
-
-        Parameters
-        ----------
-        cut : Cut
-            The recorded answer.
-
-        Returns
-        -------
-        Cut
-            The same answer; by default as it was recorded.
-        """
-        return cut
-
     def separation(self, point: Vector) -> FeasibilityCut | None:
         """Half-spaces that exclude a point which counts as feasible within a tolerance.
 

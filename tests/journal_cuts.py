@@ -7,8 +7,7 @@ import dataclasses
 import numpy as np
 from scipy import sparse
 
-from oracle_opt import AffineMatrix, Curvature, Eigenpairs, FeasibilityCut, LocalFunction, ObjectiveCut
-from oracle_opt.oracles.mkl.face_model import FaceModel
+from oracle_opt import AffineMatrix, Curvature, Eigenpairs, FeasibilityCut, ObjectiveCut
 
 
 def full_objective_cut(rng: np.random.Generator, n: int = 4, depth: int = 1) -> ObjectiveCut:
@@ -57,10 +56,6 @@ def assert_same_cut(one, other) -> None:
             np.testing.assert_array_equal(
                 a.at(np.ones(a.entries.shape[1])).toarray(), b.at(np.ones(a.entries.shape[1])).toarray()
             )
-        elif isinstance(a, LocalFunction):
-            assert type(a) is type(b) is FaceModel
-            for x, y in ((a.points, b.points), (a.data.b, b.data.b), (a.data.forms, b.data.forms)):
-                np.testing.assert_array_equal(x, y)
         elif field.name == "extras":
             assert list(a) == list(b)
             for name in a:

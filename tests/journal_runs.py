@@ -24,9 +24,6 @@ class Counted(Oracle):
     def resume(self, cut):
         self.inner.resume(cut)
 
-    def revived(self, cut):
-        return self.inner.revived(cut)
-
     def identity(self):
         return self.inner.identity()
 

@@ -11,7 +11,7 @@ from table import GENERATORS, Entry
 from table_nonsmooth import Problem
 from table_problems import PROBLEMS
 
-from oracle_opt import LocalModel, minimize
+from oracle_opt import minimize
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.generators import SpectralBundle
 
@@ -37,8 +37,7 @@ def test_certificates_are_saved_read_and_hold(entry: Entry, tmp_path: Path) -> N
         size = max(abs(result.upper_bound), abs(result.lower_bound))
         assert verdict.upper <= result.upper_bound + 1e-9 * size
         assert result.lower_bound - 1e-9 * size <= verdict.lower <= result.lower_bound
-        # cuts of a local model are made by the oracle, but no answers; the spectral bundle makes matrices of its own
-        made = LocalModel in oracle.gives or isinstance(entry.make(), SpectralBundle)
+        made = isinstance(entry.make(), SpectralBundle)  # it makes matrices of its own
         assert verdict.n_given == 0 or made, problem
     assert found
 
@@ -50,7 +49,7 @@ PROVEN = [problem for problem in PROBLEMS if problem.make().witness]
     "entry", [entry for entry in GENERATORS if any(not entry.refusal(p.make()) for p in PROVEN)], ids=str
 )
 def test_cuts_with_a_witness_are_proven_from_the_data(entry: Entry) -> None:
-    """Those of local models and of matrices that a method makes, too; each by an oracle that was made anew."""
+    """Those of matrices that a method makes, too; each by an oracle that was made anew."""
     for problem in chosen(entry, PROVEN):
         result = minimize(problem.make(), entry.make(), problem.start, rtol=1e-12, max_calls=12)
         if not np.isfinite(result.gap):

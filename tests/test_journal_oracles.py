@@ -15,7 +15,6 @@ from oracle_opt import (
 )
 from oracle_opt.generators import (
     AnalyticCenter,
-    FaceBundle,
     Kelley,
     LevelSet,
     NewtonBundle,
@@ -57,7 +56,6 @@ def journaled():
     laplacian = np.diag(weights.sum(axis=0)) - weights
     return {
         "mkl": (tiny_mkl, NewtonBundle()),
-        "mkl with local models": (small_mkl, FaceBundle(rounds=0)),
         "mixed norm": (tiny_mixed_norm, LevelSet(tune_accuracy=True)),
         "gmkl": (tiny_gmkl, Kelley()),
         "two-stage program": (lambda: BendersOracle(shop, n_summands=3), Kelley()),

@@ -10,7 +10,6 @@ from scipy.special import expit
 
 from oracle_opt import CapabilityMismatch, InvalidArgument, minimize
 from oracle_opt.arrays import EPS
-from oracle_opt.generators import FaceBundle
 from oracle_opt.learn import MKLClassifier
 from oracle_opt.oracles import (
     GMKLOracle,
@@ -143,5 +142,3 @@ def test_what_knows_piecewise_quadratic_losses_alone_refuses_it():
         solve_mkl(bank, y, loss=Logistic(1.0))
     with pytest.raises(CapabilityMismatch, match="piecewise quadratic"):
         minimize(GMKLOracle(bank, y, LpRegularizer(2), loss=Logistic(1.0)), NewtonMKL())
-    with pytest.raises(CapabilityMismatch, match="it needs local models"):
-        minimize(MKLOracle(bank, y, Logistic(1.0)), FaceBundle())

@@ -13,7 +13,6 @@ from oracle_opt.generators import (
     SPG,
     ActiveSet,
     AnalyticCenter,
-    FaceBundle,
     Kelley,
     LevelSet,
     MirrorDescent,
@@ -37,8 +36,7 @@ from oracle_opt.oracles import (
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 
 METHODS = {
-    kind.__name__: kind
-    for kind in (AnalyticCenter, FaceBundle, Kelley, LevelSet, MirrorDescent, NewtonBundle, ProximalBundle, SPG)
+    kind.__name__: kind for kind in (AnalyticCenter, Kelley, LevelSet, MirrorDescent, NewtonBundle, ProximalBundle, SPG)
 }
 METHODS |= {"ReducedGradient": ReducedGradient, "ActiveSet": lambda: ActiveSet(NewtonBundle())}
 

@@ -1,50 +1,24 @@
-"""The generators that the campaigns run, by name: each class, and the options that change how it works inside."""
+"""The generators that the campaigns run, by words: each class, and the options that change how it works inside."""
 
-from oracle_opt.generators import (
-    LBFGS,
-    SPG,
-    AnalyticCenter,
-    Ellipsoid,
-    FixedPoint,
-    Kelley,
-    LevelSet,
-    MirrorDescent,
-    NewtonBundle,
-    ProjectedGradient,
-    ProximalBundle,
-    QuasiNewton,
-    ReducedGradient,
-    SpectralBundle,
-    Subgradient,
+from functools import partial
+
+from oracle_opt.study import GENERATORS, generator_of
+
+OPTIONS = (
+    "AnalyticCenter(epigraph=False, proximal=0.0)",
+    "AnalyticCenter(proximal=0.0)",
+    "AnalyticCenter(max_cuts=8)",
+    "Kelley(chebyshev=True)",
+    "Kelley(max_cuts=8)",
+    "LevelSet(adaptive=False)",
+    "LevelSet(entropic=False)",
+    "LevelSet(max_cuts=8, tune_accuracy=True)",
+    "ProximalBundle(max_cuts=8)",
+    "Ellipsoid(deep=False)",
+    "SpectralBundle(min_order=2, max_order=3)",
+    "SPG(entropic=False, tune_accuracy=True)",
+    "Subgradient(polyak=True)",
 )
-
-METHODS = {
-    "AnalyticCenter": AnalyticCenter,
-    "AnalyticCenter, objective cuts": lambda: AnalyticCenter(epigraph=False, proximal=0.0),
-    "AnalyticCenter, not proximal": lambda: AnalyticCenter(proximal=0.0),
-    "AnalyticCenter, 8 cuts": lambda: AnalyticCenter(max_cuts=8),
-    "Kelley": Kelley,
-    "Kelley, Chebyshev": lambda: Kelley(chebyshev=True),
-    "Kelley, 8 cuts": lambda: Kelley(max_cuts=8),
-    "LevelSet": LevelSet,
-    "LevelSet, classic": lambda: LevelSet(adaptive=False),
-    "LevelSet, Euclidean": lambda: LevelSet(entropic=False),
-    "LevelSet, 8 cuts": lambda: LevelSet(max_cuts=8, tune_accuracy=True),
-    "NewtonBundle": NewtonBundle,
-    "ProximalBundle": ProximalBundle,
-    "ProximalBundle, 8 cuts": lambda: ProximalBundle(max_cuts=8),
-    "Ellipsoid": Ellipsoid,
-    "Ellipsoid, central": lambda: Ellipsoid(deep=False),
-    "SpectralBundle": SpectralBundle,
-    "SpectralBundle, order 3": lambda: SpectralBundle(min_order=2, max_order=3),
-    "SPG": SPG,
-    "SPG, Euclidean": lambda: SPG(entropic=False, tune_accuracy=True),
-    "Subgradient": Subgradient,
-    "Subgradient, Polyak": lambda: Subgradient(polyak=True),
-    "ProjectedGradient": ProjectedGradient,
-    "MirrorDescent": MirrorDescent,
-    "ReducedGradient": ReducedGradient,
-    "QuasiNewton": QuasiNewton,
-    "LBFGS": LBFGS,
-    "FixedPoint": FixedPoint,
+METHODS = {kind.__name__: kind for kind in GENERATORS.values()} | {
+    words: partial(generator_of, words) for words in OPTIONS
 }

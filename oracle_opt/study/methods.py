@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
 from typing import Any
 
 from oracle_opt import generators
@@ -14,7 +15,6 @@ from oracle_opt.generators import (
     SPG,
     AnalyticCenter,
     Ellipsoid,
-    FaceBundle,
     FixedPoint,
     Kelley,
     LevelSet,
@@ -31,31 +31,30 @@ from oracle_opt.study.generator_words import GeneratorWords, read_generator_word
 from oracle_opt.words import shown
 
 # The order is that of tables and legends; the baseline, one call at the average kernel, comes last.
+_ORDER = (
+    AnalyticCenter,
+    LevelSet,
+    NewtonBundle,
+    Kelley,
+    ProximalBundle,
+    SpectralBundle,
+    Ellipsoid,
+    ReducedGradient,
+    SPG,
+    Subgradient,
+    MirrorDescent,
+    ProjectedGradient,
+    QuasiNewton,
+    LBFGS,
+    FixedPoint,
+)
 GENERATORS: dict[str, type[QueryPointGenerator]] = {
-    "analytic-center": AnalyticCenter,
-    "level-set": LevelSet,
-    "newton-bundle": NewtonBundle,
-    "face-bundle": FaceBundle,
-    "kelley": Kelley,
-    "proximal-bundle": ProximalBundle,
-    "spectral-bundle": SpectralBundle,
-    "ellipsoid": Ellipsoid,
-    "reduced-gradient": ReducedGradient,
-    "spg": SPG,
-    "subgradient": Subgradient,
-    "mirror-descent": MirrorDescent,
-    "projected-gradient": ProjectedGradient,
-    "quasi-newton": QuasiNewton,
-    "lbfgs": LBFGS,
-    "fixed-point": FixedPoint,
+    re.sub("(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in _ORDER
 }
 
 # A comparison on l1-MKL leaves these out unless told otherwise: the ellipsoid method needs thousands of calls at
-# hundreds of kernels, three are first-order methods for which `SPG` and `Subgradient` stand, two serve no simplex, and
-# calls of `FaceBundle` are not comparable without the steps it takes between them.
-_ON_REQUEST = (
-    *("face-bundle", "ellipsoid", "mirror-descent", "projected-gradient", "quasi-newton", "spectral-bundle", "lbfgs"),
-)
+# hundreds of kernels, three are first-order methods for which `SPG` and `Subgradient` stand, and two serve no simplex.
+_ON_REQUEST = ("ellipsoid", "mirror-descent", "projected-gradient", "quasi-newton", "spectral-bundle", "lbfgs")
 DEFAULT_GENERATORS = tuple(name for name in GENERATORS if name not in _ON_REQUEST)
 
 

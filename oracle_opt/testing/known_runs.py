@@ -55,10 +55,6 @@ class Watched(Oracle):
         """Let the inner oracle resume."""
         self.inner.resume(cut)
 
-    def revived(self, cut: Cut) -> Cut:
-        """As the inner oracle does."""
-        return self.inner.revived(cut)
-
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> Bound | None:
         """As the inner oracle does."""
         return self.inner.prove_cut(claim, exact)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.answers.curvature import Curvature
 from oracle_opt.answers.exact_slopes import ExactSlopes
-from oracle_opt.answers.local_model import LocalModel
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, ObjectiveCut, PartialQuery, Query
 from oracle_opt.domains import Simplex
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank
-from oracle_opt.oracles.mkl.face_model import FaceData, FaceModel
 from oracle_opt.oracles.mkl.few_kernels import FewKernels
 from oracle_opt.oracles.mkl.float_formula import least_in_floats, value_in_floats
 from oracle_opt.oracles.mkl.formula import Proven
@@ -34,9 +30,6 @@ from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
 from oracle_opt.oracles.mkl.weights import Groups, checked_query_point
 from oracle_opt.oracles.svm import Loss
 
-# Answers that are made by the machine on all kernels.
-WHOLE = frozenset({Curvature, LocalModel})
-
 
 class MKLOracle(SVMOracle):
     """``f(w) = max over b of L(b) - 1/2 sum_k w_k S_k(b)``, w in the simplex, ``S_k(b) = b @ K_k @ b``.
@@ -54,9 +47,6 @@ class MKLOracle(SVMOracle):
     columns. It belongs to the free set at the b that was found, so a loose solve gives a rough one; where that set
     changes f has no second derivative. None if no support vector is free or the combined kernel is singular on the free
     ones.
-
-    Or a `LocalModel`: the same maximum over the free support vectors alone, the other dual variables as they are. It
-    lies below f, is f where those stay, and its minimum over the weights is found without a machine on all points.
 
     With the squared hinge the machine's kernel is ``sum_k w_k K_k + I / (2 * C)``: no w_k stands before the ridge, it
     moves the cut's value and lower bound alone. With `OneClass` all values are at most 0, and large kernels make them
@@ -156,8 +146,7 @@ class MKLOracle(SVMOracle):
         checked_bank(bank)
         machine = KernelMachine(bank, y, loss, C=C, accuracy=accuracy, max_steps=max_steps, memory_budget=memory_budget)
         super().__init__(machine, Groups(bank.n_kernels))
-        # a local model is of piecewise quadratic losses
-        self.gives = frozenset({Curvature, ExactSlopes, *([LocalModel] if machine.dual.piecewise else [])})
+        self.gives = frozenset({Curvature, ExactSlopes})
         self._few = FewKernels(bank, self.memory_budget)
 
     def reset(self) -> None:
@@ -173,7 +162,7 @@ class MKLOracle(SVMOracle):
         if told is not None:
             few.use(told.coordinates, self.machine.solver, None)[0].resume(cut.extras)
             return
-        if few.machine is not None and few.are_all_of(cut.point) and not any(type(one) in WHOLE for one in cut.answers):
+        if few.machine is not None and few.are_all_of(cut.point) and not cut.answer(Curvature):
             few.machine.signed = b
         else:
             super().resume(cut)
@@ -186,8 +175,8 @@ class MKLOracle(SVMOracle):
         ----------
         query : Query
             A point of the simplex; its `accuracy`, if any, is the relative gap asked of the machine; its `wishes`,
-            whether the `Curvature` of f and a `LocalModel` are wanted. To a `PartialQuery` the forms of other kernels
-            are not computed but bounded from the last ones, see `FewKernels`; it gets no local model.
+            whether the `Curvature` of f is wanted. To a `PartialQuery` the forms of other kernels are not computed but
+            bounded from the last ones, see `FewKernels`.
 
         Returns
         -------
@@ -206,7 +195,7 @@ class MKLOracle(SVMOracle):
         point = checked_query_point(query.point, self.domain)
         if isinstance(query, PartialQuery) and query.coordinates.size < self.bank.n_kernels:
             return self._of_few(query, point)
-        few = self._few.machine if self._few.are_all_of(point) and not query.wishes & WHOLE else None
+        few = self._few.machine if self._few.are_all_of(point) and Curvature not in query.wishes else None
         wanted = self.accuracy if query.accuracy is None else query.accuracy
         if few is None:
             part = self._parts(point, wanted)[0]
@@ -217,19 +206,7 @@ class MKLOracle(SVMOracle):
         best = self._round(point, None, [part])
         b = part.svm.signed_dual
         self._few.remember(b, part.proof.forms)
-        if LocalModel not in query.wishes & self.gives:
-            return self._cut(query, point, best)
-        cut = self._cut(query, point, best)
-        model, told = self._local_model(b, part.S, part.error), {"forms_error": np.array(part.error)}
-        return replace(cut, answers=(*cut.answers, model), extras={**cut.extras, **told})
-
-    def revived(self, cut: Cut) -> Cut:
-        """Make the local model of a recorded cut anew, of its dual variables and quadratic forms."""
-        if not (isinstance(cut, ObjectiveCut) and cut.answer(LocalModel)):
-            return cut
-        b, S, error = (np.asarray(cut.extras[name]) for name in ("signed_dual", "quadratic_forms", "forms_error"))
-        others = tuple(one for one in cut.answers if type(one) is not LocalModel)
-        return replace(cut, answers=(*others, self._local_model(b, S, (float(error[0]), float(error[1])))))
+        return self._cut(query, point, best)
 
     def _of_few(self, query: PartialQuery, point: Vector) -> ObjectiveCut:
         """Solve on the kernels of a partial query alone; forms of the others are at most so large."""
@@ -267,9 +244,3 @@ class MKLOracle(SVMOracle):
     def _least(self, proof: Proven) -> float | None:
         """As of all."""
         return super()._least(proof) if self._dual.piecewise is None else least_in_floats(proof)
-
-    def _local_model(self, b: Vector, S: Vector, error: tuple[float, float]) -> LocalModel:
-        """The face model about dual variables with these quadratic forms."""
-        dual = self._dual.piecewise
-        assert dual is not None  # else none is given
-        return LocalModel(FaceModel.of_free_points(FaceData(self.bank, dual, b, S, error)))

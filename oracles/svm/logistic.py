@@ -32,7 +32,7 @@ class Logistic(Loss):
     Notes
     -----
     It is solved by Newton's method on the kernel of all points: not without a combined kernel, see `memory_budget` of
-    `MKLOracle`, and not by `SMOMKL`, `NewtonMKL` and `FaceBundle`, which know piecewise quadratic duals.
+    `MKLOracle`, and not by `SMOMKL` and `NewtonMKL`, which know piecewise quadratic duals.
 
     How small a gap is proven goes with the rounding of ``b @ K @ b``, which is that of long doubles where doubles are
     too coarse. On 400 points gaps of 2e-11 of the objective are reached at C = 1e4, and 1e-9 at C = 1e6; where long
