@@ -37,6 +37,8 @@ class Oracle(ABC):
     stateless : bool
         Whether nothing is left behind by a query, so that several runs may use the oracle at the same time. Else
         `minimize` refuses an oracle that another run is using.
+    manner : str
+        How queries are answered, where the oracle had a choice: the log of a run says it. Empty by default.
     witness : tuple of str
         Names of those `extras` of a cut that prove it: a certificate keeps them, and `prove_cut` and `prove_value` take
         them up. None by default: a certificate then holds "given the cuts".
@@ -48,6 +50,7 @@ class Oracle(ABC):
     polyhedral: bool = False
     curved: bool = False
     stateless: bool = False
+    manner: str = ""
     witness: tuple[str, ...] = ()
 
     @abstractmethod

@@ -63,7 +63,8 @@ class RunLog(Listener):
     def begin(self, run: Run) -> None:
         """Write what runs on what."""
         self._recorder = run.recorder  # which has the clock
-        problem = f"{type(run.oracle).__name__} in {run.oracle.domain.dimension} variables"
+        manner = f" ({run.oracle.manner})" if run.oracle.manner else ""
+        problem = f"{type(run.oracle).__name__} in {run.oracle.domain.dimension} variables{manner}"
         limits = f"rtol {run.options.rtol:g}, atol {run.options.atol:g}, at most {run.options.max_calls} calls"
         self._say(f"{named(run.generator)} on {problem}: {limits}")
         self._say(TITLES)

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from oracle_opt import Box, FunctionOracle, InvalidArgument, Simplex, Status, StudyWarning, history, minimize, run_log
 from oracle_opt.cli import main
 from oracle_opt.generators import FixedPoint, Kelley, LevelSet, Subgradient
-from oracle_opt.oracles import GramBank, solve_lp_mkl, solve_mkl
+from oracle_opt.oracles import GramBank, MKLOracle, RBFBank, solve_lp_mkl, solve_mkl
 from oracle_opt.study import Study
 from oracle_opt.study.progress_bar import duration
 
@@ -146,6 +146,15 @@ def test_a_log_that_fails_loses_nothing(oracle, last):
     assert caught.value.result.status is Status.FAILED
     assert sum(last in line.split("serious")[0] for line in lines) == 1
     assert last in lines[-1].split("serious")[0]
+
+
+def test_the_way_of_the_machines_is_said():
+    n = 1000
+    bank = RBFBank(np.random.default_rng(0).normal(size=(n, 2)), [[0, 1]], [[0.5, 1.0, 2.0]])
+    for budget, words in ((8 * n**2, "in 3 variables:"), (8 * n**2 - 1, "in 3 variables (machines on working sets")):
+        lines: list[str] = []
+        minimize(MKLOracle(bank, np.resize([1, -1], n), memory_budget=budget), max_calls=1, log=lines.append)
+        assert words in lines[0]
 
 
 @pytest.mark.parametrize("solve", [solve_mkl, solve_lp_mkl])

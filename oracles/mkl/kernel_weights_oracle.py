@@ -25,6 +25,7 @@ from oracle_opt.oracles.mkl.form_proof import made_feasible
 from oracle_opt.oracles.mkl.formula import Proven, least, value_at
 from oracle_opt.oracles.mkl.group_rounds import GroupRounds, Round, round_of, sharper, started
 from oracle_opt.oracles.mkl.kernel_machine import KernelMachine, Part, factor_of, proof_of, solved
+from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
 from oracle_opt.oracles.mkl.kernel_weights_proof import KernelWeightsProof
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.mkl.weights import Groups, Regularized, WeightSet, checked_query_point, lowered
@@ -130,6 +131,8 @@ class KernelWeightsOracle(Oracle):
         self._proof = KernelWeightsProof(self._of, self._banks, weights, self.single)
         rooms: dict[int, CombinedKernel] = {}
         self._solvers = tuple(map(partial(self._solver, rooms), self._of, self._banks))
+        if any(isinstance(one, MatrixFreeMachine) for one in self._solvers):
+            self.manner = "machines on working sets of points, without a combined kernel"
 
     def _check_growth(self) -> None:
         weights = self.weights_set
