@@ -16,24 +16,16 @@ from oracle_opt.proof.number import Numbers
 NEAR, SERIES = 0.1, [1.0 / (k * (k - 1)) for k in range(18, 1, -1)]
 
 
-class Plain(Numbers):
-    """Floats as they come out, of which nothing is known."""
+class Unbounded(Numbers):
+    """Numbers without a bound on their error: what is common to floats as they come out and fractions."""
 
     __slots__ = ()
-    exact = False
 
     def __init__(self, x: Any) -> None:
         self.x = x
 
     def __repr__(self) -> str:
-        return f"Plain({self.x!r})"
-
-    @classmethod
-    def of(cls, x: Any) -> Self:
-        """Numbers as they are, or rounded."""
-        if type(x) is cls:
-            return x
-        return cls(x if type(x) is float or type(x) is np.ndarray else np.asarray(x, dtype=float)[()])
+        return f"{type(self).__name__}({self.x!r})"
 
     @classmethod
     def joined(cls, parts: Sequence[Any]) -> Self:
@@ -64,6 +56,32 @@ class Plain(Numbers):
         """Some of them."""
         return type(self)(self.x[where])
 
+    def maximum(self, other: Any) -> Self:
+        """The larger of two."""
+        return type(self)(np.maximum(self.x, self.of(other).x))
+
+    def below(self) -> Any:
+        """They."""
+        return self.x
+
+    def above(self) -> Any:
+        """They."""
+        return self.x
+
+
+class Plain(Unbounded):
+    """Floats as they come out, of which nothing is known."""
+
+    __slots__ = ()
+    exact = False
+
+    @classmethod
+    def of(cls, x: Any) -> Self:
+        """Numbers as they are, or rounded."""
+        if type(x) is cls:
+            return x
+        return cls(x if type(x) is float or type(x) is np.ndarray else np.asarray(x, dtype=float)[()])
+
     def dot(self, other: Any) -> Self:
         """Sum of products."""
         return type(self)(self.x.dot(self.of(other).x))
@@ -75,10 +93,6 @@ class Plain(Numbers):
     def sum(self, axis: int | None = None) -> Self:
         """Sum."""
         return type(self)(self.x.sum(axis=axis))
-
-    def maximum(self, other: Any) -> Self:
-        """The larger of two."""
-        return type(self)(np.maximum(self.x, self.of(other).x))
 
     def max(self) -> Self:
         """The largest."""
@@ -113,14 +127,6 @@ class Plain(Numbers):
     def group_max(self, starts: NDArray[np.intp]) -> Self:
         """Largest of groups."""
         return type(self)(np.maximum.reduceat(self.x, starts))
-
-    def below(self) -> Any:
-        """They."""
-        return self.x
-
-    def above(self) -> Any:
-        """They."""
-        return self.x
 
 
 def divergence(x: Any) -> Any:

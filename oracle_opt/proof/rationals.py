@@ -11,21 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.proof.decimals import exp_less_one_above, log_above, power_above
-from oracle_opt.proof.number import Numbers
+from oracle_opt.proof.plain import Unbounded
 from oracle_opt.proof.rational_bounds import sqrt_ends
 
 
-class Fractions(Numbers):
+class Fractions(Unbounded):
     """Fractions; arrays of them are arrays of objects. Sums and products go through whole numbers, which is fast."""
 
     __slots__ = ()
     exact = True
-
-    def __init__(self, x: Any) -> None:
-        self.x = x
-
-    def __repr__(self) -> str:
-        return f"Fractions({self.x!r})"
 
     @classmethod
     def of(cls, x: Any) -> Self:
@@ -37,35 +31,6 @@ class Fractions(Numbers):
         given = np.asarray(x)
         plain = given.dtype == np.float64 and bool(np.isfinite(given).all())
         return cls(_objects([*map(Fraction if plain else _fraction, given.ravel().tolist())], given.shape))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Any]) -> Self:
-        """One array of several."""
-        return cls(np.concatenate([np.atleast_1d(cls.of(one).x) for one in parts]))
-
-    def __add__(self, other: Any) -> Self:
-        """Sum."""
-        return type(self)(self.x + self.of(other).x)
-
-    def __neg__(self) -> Self:
-        """Negative."""
-        return type(self)(-self.x)
-
-    def __mul__(self, other: Any) -> Self:
-        """Product."""
-        return type(self)(self.x * self.of(other).x)
-
-    def __truediv__(self, other: Any) -> Self:
-        """Quotient."""
-        return type(self)(self.x / self.of(other).x)
-
-    def __abs__(self) -> Self:
-        """Sizes."""
-        return type(self)(abs(self.x))
-
-    def __getitem__(self, where: Any) -> Self:
-        """Some of them."""
-        return type(self)(self.x[where])
 
     def dot(self, other: Any) -> Self:
         """Sum of products."""
@@ -99,10 +64,6 @@ class Fractions(Numbers):
             return type(self)(Fraction(sum(whole), unit))
         sums = np.asarray(_objects(whole, self.x.shape).sum(axis=axis), dtype=object)
         return type(self)(_objects([Fraction(one, unit) for one in sums.ravel().tolist()], sums.shape))
-
-    def maximum(self, other: Any) -> Self:
-        """The larger of two."""
-        return type(self)(np.maximum(self.x, self.of(other).x))
 
     def minimum(self, other: Any) -> Self:
         """The smaller of two."""
@@ -148,14 +109,6 @@ class Fractions(Numbers):
         """Largest of groups."""
         largest = [max(one.tolist()) for one in np.split(self.x, starts[1:])]
         return type(self)(_objects(largest, (len(largest),)))
-
-    def below(self) -> Any:
-        """They."""
-        return self.x
-
-    def above(self) -> Any:
-        """They."""
-        return self.x
 
 
 def integers(values: NDArray[np.float64]) -> tuple[NDArray[Any], int]:

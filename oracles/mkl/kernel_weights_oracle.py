@@ -25,8 +25,8 @@ from oracle_opt.oracles.mkl.form_proof import made_feasible
 from oracle_opt.oracles.mkl.formula import Proven, least, value_at
 from oracle_opt.oracles.mkl.group_rounds import GroupRounds, Round, round_of, sharper, started
 from oracle_opt.oracles.mkl.kernel_machine import KernelMachine, Part, factor_of, proof_of, solved
-from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
 from oracle_opt.oracles.mkl.kernel_weights_proof import KernelWeightsProof
+from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.mkl.weights import Groups, Regularized, WeightSet, checked_query_point, lowered
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
