@@ -23,11 +23,6 @@ class Questions:
     A question that repeats the last one is answered by the last answer, without a call, a few times in a row. Where f
     is +inf, the next questions lie half way back to the best point, until a value is finite. If the generator then asks
     the first of these points once more, the next question lies half way between the finite point and the infinite one.
-
-    Attributes
-    ----------
-    repeated : bool
-        Whether the last question has the last answer.
     """
 
     def __init__(self, generator: QueryPointGenerator, domain: Domain) -> None:

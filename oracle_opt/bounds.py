@@ -73,17 +73,7 @@ def closed(
 
 
 class CutAverage:
-    """Objective cuts averaged with weights: a running convex combination, and what rounding can have done to it.
-
-    Attributes
-    ----------
-    constant, slope
-        Of the average.
-    error : float
-        By how much rounding may have raised the average.
-    size : float
-        Average of the sizes of the cuts' terms.
-    """
+    """Objective cuts averaged with weights: a running convex combination, and what rounding can have done to it."""
 
     def __init__(self, dimension: int) -> None:
         self._weight = 0.0

@@ -32,13 +32,6 @@ class Confirmation:
     few points are asked besides, the probes, and their answers held against those of the run. They find what a method
     walks past: a maximum that is taken for a minimum as its subgradient is 0, values that no convex function has. They
     prove nothing.
-
-    Attributes
-    ----------
-    checks : list of str
-        What was found to hold, in sentences.
-    n_probes : int
-        How many were asked.
     """
 
     def __init__(self, oracle: Oracle, check: bool, probes: int | str) -> None:

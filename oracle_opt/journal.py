@@ -36,13 +36,7 @@ ROUNDING = 1e-8  # relative to the value and to the terms of the cut: by so much
 
 
 class Journal(Listener):
-    """Reads what a file holds, then appends to it; no other run can open it meanwhile.
-
-    Attributes
-    ----------
-    entries : list of Entry
-        The answers that the file held.
-    """
+    """Reads what a file holds, then appends to it; no other run can open it meanwhile."""
 
     def __init__(self, path: str | os.PathLike[str], identity: dict[str, str], kinds: Set[Kind] = frozenset()) -> None:
         self.path = Path(path)

@@ -52,17 +52,6 @@ class Run:
     As a context it has oracle and generator for itself until the block is left, turns `Ended` and Ctrl-C into a
     `result`, and gives any other exception the partial one. `Ended` is raised by these four methods, and never while
     code of a user's runs, which might swallow it.
-
-    Attributes
-    ----------
-    generator, choice : QueryPointGenerator, str
-        The generator, and why it was chosen if none was given.
-    start : ndarray of shape (n,)
-        The starting point.
-    bounds, recorder, confirmation : BoundTracker, HistoryRecorder, Confirmation
-        What is proven, what was seen, what is checked before success.
-    result : Result
-        There once the run is over.
     """
 
     result: Result

@@ -40,15 +40,6 @@ class LowRankStart:
 
     Nothing is assumed of the factor: the minorant holds for any, and the value is the oracle's.
 
-    Attributes
-    ----------
-    factor : ndarray of shape (N, k)
-        R.
-    minorant : Minorant or None
-        The best one.
-    bound : float
-        Its minimum over the domain, less its error.
-
     References
     ----------
     .. [1] Burer & Monteiro (2003), "A nonlinear programming algorithm for solving semidefinite programs via low-rank

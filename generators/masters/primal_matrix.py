@@ -20,17 +20,7 @@ Piece = tuple[float, Span | ChosenRows, Matrix]
 
 @dataclass(frozen=True, eq=False)
 class PrimalMatrix:
-    """``W = sum_k weight_k P_k V_k P_k' + diag(d)``, of trace one: references to what the masters used.
-
-    Attributes
-    ----------
-    order : int
-        N.
-    pieces : tuple of tuple
-        A weight, P and V of each.
-    diagonal : ndarray of shape (N,) or None
-        The d, not negative; none is zero.
-    """
+    """``W = sum_k weight_k P_k V_k P_k' + diag(d)``, of trace one: references to what the masters used."""
 
     order: int
     pieces: tuple[Piece, ...]

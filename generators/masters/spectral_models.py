@@ -70,13 +70,7 @@ class SpectralModel:
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """The subspace of some orthonormal columns.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (N, r)
-        P.
-    """
+    """The subspace of some orthonormal columns."""
 
     columns: Matrix
 
@@ -106,15 +100,7 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class ChosenRows:
-    """The subspace of vectors that are zero but in some rows.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (r,)
-        These.
-    order : int
-        N, of all.
-    """
+    """The subspace of vectors that are zero but in some rows."""
 
     rows: NDArray[np.intp]
     order: int

@@ -27,11 +27,6 @@ class PairProducts:
     over pairs of entries; for diagonal ones that is the product of V and K entry by entry. One of low rank,
     ``sum s u u'``, meets all the others in ``(V u) (K u)'``. All others are multiplied from both sides.
 
-    Attributes
-    ----------
-    nanoseconds : float
-        What all pairs cost, about.
-
     References
     ----------
     Fujisawa, Kojima & Nakata (1997), "Exploiting sparsity in primal-dual interior-point methods for semidefinite

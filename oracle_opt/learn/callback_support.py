@@ -32,11 +32,6 @@ class FitTasks:
 
     Callbacks see the end of each oracle call with an estimator that is ready to predict, fitted by what the call
     answered: machines whose run has not begun say "not this class" to every point. Without callbacks nothing is made.
-
-    Attributes
-    ----------
-    seen : bool
-        Whether any callback looks.
     """
 
     def __init__(self, estimator: Any, context: Any, X: Any, y: Any, metadata: dict[str, Any] | None) -> None:

@@ -21,13 +21,6 @@ class Numbers(ABC):
     """A number, or an array of numbers, of a proof.
 
     What stands on the other side of an operation is of the same kind, or plain floats, which mean themselves.
-
-    Attributes
-    ----------
-    x : float or ndarray
-        The numbers; of `Fractions` a fraction or an array of objects.
-    exact : bool
-        Whether nothing is rounded.
     """
 
     __slots__ = ("x",)

@@ -21,19 +21,7 @@ _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 @dataclass(frozen=True)
 class GeneratorWords:
-    """A name with parameters, as it was written.
-
-    Attributes
-    ----------
-    name : str
-        Of the table, of a class, or ``module:name``.
-    has_parentheses : bool
-        Whether parameters, or none in parentheses, follow the name.
-    arguments : tuple
-        Parameters by place: plain values, or `GeneratorWords` again.
-    parameters : dict
-        Parameters by name.
-    """
+    """A name with parameters, as it was written."""
 
     name: str
     has_parentheses: bool

@@ -152,15 +152,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class FinishedRun:
-    """Outcome of one generator on one instance with one seed.
-
-    Attributes
-    ----------
-    row : dict
-        Its row of `Results.runs`: `RUN_COLUMNS` and the measures of its instance.
-    history : DataFrame
-        Its rows of `Results.history`, without the key.
-    """
+    """Outcome of one generator on one instance with one seed."""
 
     __repr__ = one_line
 

@@ -24,15 +24,7 @@ FALSE = (Status.EMPTY, Status.CONTRADICTION, Status.REFUTED, Status.OUTSIDE, Sta
 
 
 class Watched(Oracle):
-    """The same oracle, counted independently of the driver.
-
-    Attributes
-    ----------
-    asked : list of ndarray
-        The query points.
-    given : list of pairs
-        The cuts, each with a copy of all that it held.
-    """
+    """The same oracle, counted independently of the driver."""
 
     def __init__(self, inner: Oracle) -> None:
         self.inner, self.domain, self.convex = inner, inner.domain, inner.convex

@@ -31,14 +31,7 @@ _NUMBERS = 1 << 22  # in the inverses in memory at a time
 
 @dataclass(frozen=True)
 class Ends:
-    """Bounds of the columns of ``[W, -I]`` in some scenarios, and the room that is left to each.
-
-    Attributes
-    ----------
-    low, high, low_room, high_room : ndarray of shape (b, k + m)
-    doubt : ndarray of shape (b, k + m)
-        What rounding may have done to the bounds.
-    """
+    """Bounds of the columns of ``[W, -I]`` in some scenarios, and the room that is left to each."""
 
     low: Matrix
     high: Matrix

@@ -77,13 +77,7 @@ class Sides:
 
 @dataclass(frozen=True)
 class AlikeScenarios:
-    """Scenarios of one recourse matrix and one vector of costs, at a point.
-
-    Attributes
-    ----------
-    sides : Sides
-    cost, W : ndarray of shape (k,), csr_array of shape (m, k)
-    """
+    """Scenarios of one recourse matrix and one vector of costs, at a point."""
 
     sides: Sides
     cost: Vector

@@ -18,15 +18,7 @@ from oracle_opt.words import shown
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """Places of the columns and rows of either stage.
-
-    Attributes
-    ----------
-    first, second : ndarray of int
-        Columns.
-    first_rows, second_rows : ndarray of int
-        Rows of first-stage columns alone, and the others.
-    """
+    """Places of the columns and rows of either stage."""
 
     first: NDArray[np.intp]
     second: NDArray[np.intp]

@@ -176,11 +176,6 @@ class Pool:
     """Dual vertices that all scenarios share: where costs and W are the same in all of them.
 
     It holds 4096 of them, or 128 MiB, and forgets those first that have not been the best of a scenario for longest.
-
-    Attributes
-    ----------
-    duals : DualTable
-        Multipliers of its vertices, and of others that answered a scenario.
     """
 
     def __init__(self, form: StandardForm) -> None:

@@ -24,23 +24,7 @@ ALIKE = 0.999  # cosine of the angle from which on two rows tell nearly the same
 
 @dataclass(frozen=True, eq=False)
 class ViolatedRows:
-    """Rows ``a @ x <= b`` that a point violates, the farthest first.
-
-    Attributes
-    ----------
-    numbers : ndarray of int, shape (k,)
-        Which rows.
-    normals : ndarray of shape (k, n)
-        a; of an equation that is missed from below, -a.
-    depths : ndarray of shape (k,)
-        ``a @ x - b``, positive.
-    units : ndarray of shape (k,)
-        Norms of the a.
-    sides : ndarray of shape (k,)
-        ``abs(b)``.
-    signs : ndarray of shape (k,)
-        -1 where an equation was turned round, else 1.
-    """
+    """Rows ``a @ x <= b`` that a point violates, the farthest first."""
 
     numbers: NDArray[np.intp]
     normals: Matrix

@@ -26,15 +26,7 @@ POINT = "point"  # name in the `extras` of a cut of a quadratic objective: where
 
 @dataclass(frozen=True, eq=False)
 class EnclosedRows:
-    """The entries of k slopes that are not zero.
-
-    Attributes
-    ----------
-    entries : Enclosure
-        Floats, of shape (e,).
-    rows, columns : ndarray of int, shape (e,)
-        The slope and the variable of each entry.
-    """
+    """The entries of k slopes that are not zero."""
 
     entries: Enclosure
     rows: NDArray[np.intp]

@@ -30,13 +30,6 @@ class SharedPoints:
     Where entries are computed in single precision, they are kept as ``(X - center) / 2**exponent``, numbers of at most
     1 in size (sparse points are not centered): kernels do not change if points are moved, the rates undo the factor,
     and distances and rates then fit into single precision.
-
-    Attributes
-    ----------
-    rows : ndarray or CSC array of shape (n, columns)
-        As they are kept.
-    exponent : int
-        As above; 0 in double precision.
     """
 
     def __init__(self, points: Points, single: bool) -> None:

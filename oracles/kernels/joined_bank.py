@@ -225,15 +225,7 @@ def _checked_labels(labels: Sequence[tuple[str, str]], n_kernels: int) -> Labels
 
 
 class Numbering:
-    """Which kernels of a bank are those of its parts.
-
-    Attributes
-    ----------
-    n_kernels : int
-        p.
-    parts : list of slice or ndarray of int
-        The kernels of each part, in its order.
-    """
+    """Which kernels of a bank are those of its parts."""
 
     def __init__(self, sizes: Sequence[int], order: Indices | None = None) -> None:
         self._ends = np.cumsum(sizes)

@@ -209,15 +209,7 @@ class ShardedSubset(Bank):
 
 
 class Shards:
-    """A bank and its parts, in the process of a worker.
-
-    Attributes
-    ----------
-    by_kernels : bool
-        Whether kernels are cut into parts.
-    n_parts : int
-        Number of parts of kernels, all of about one size.
-    """
+    """A bank and its parts, in the process of a worker."""
 
     def __init__(self, bank: KernelBank, parts: int) -> None:
         self.bank, self._ranges = bank, successive(bank.n_kernels, parts)

@@ -10,16 +10,7 @@ from oracle_opt.arrays import Vector
 
 
 class Network:
-    """The relaxed problem: shortest paths from each origin.
-
-    Attributes
-    ----------
-    n_nodes : int
-    origins : ndarray of int
-        Nodes that commodities come from, each once.
-    origin_of : ndarray of int of shape (k,)
-        Which of them each commodity comes from.
-    """
+    """The relaxed problem: shortest paths from each origin."""
 
     def __init__(
         self,

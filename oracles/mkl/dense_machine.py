@@ -78,10 +78,6 @@ class DenseMachine(SVMMachine):
         summed in full.
     room : CombinedKernel, optional
         Where kernels of this bank are combined, perhaps shared with other machines; default: this machine's own.
-
-    Attributes
-    ----------
-    room : CombinedKernel
     """
 
     def __init__(

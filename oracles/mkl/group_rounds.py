@@ -53,15 +53,7 @@ class Round:
 
 
 class GroupRounds:
-    """Alternates between the machines and the weights c of the groups, ``c_j`` proportional to ``sqrt(W_j)``.
-
-    Attributes
-    ----------
-    c : ndarray of shape (number of groups,)
-        Where the next query begins.
-    n_solves, n_steps : int
-        Rounds of the last query, and all steps of its machines.
-    """
+    """Alternates between the machines and the weights c of the groups, ``c_j`` proportional to ``sqrt(W_j)``."""
 
     def __init__(self, weights: Groups, max_solves: int | None) -> None:
         self._weights, self._limit = weights, MAX_SOLVES if max_solves is None else max_solves

@@ -44,11 +44,6 @@ class SetAscent:
     Each set takes in the variables that are free, which so keep their second-order model, and the points that violate
     the optimality conditions most. Where many variables are free the sets grow with them, as far as memory
     goes; beyond, where all losses are curved, Newton's method takes all of them at once by products with K.
-
-    Attributes
-    ----------
-    n_sets, n_steps, n_newton : int
-        Sets solved, and their two-variable steps and rounds of Newton's method.
     """
 
     def __init__(

@@ -26,17 +26,6 @@ class Pieces:
     With a kink a signed dual variable b_i is the sum of two variables, one from 0 up and one from 0 down, on
     each of which the objective is smooth; x are all of the first kind, followed by all of the second. Without, x is b.
     The dual is then ``max linear @ x - 1/2 ridge @ x**2 - 1/2 b @ K @ b`` over a box and ``sum(x) == total``.
-
-    Attributes
-    ----------
-    linear, lower, upper, ridge : ndarray of shape (n,) or (2 n,)
-        Linear term, box, that of `Separable.box`, and ridge of x.
-    n_points : int
-        n.
-    total : float
-        Sum of x.
-    dual : Separable
-        Of what they are the pieces.
     """
 
     def __init__(self, dual: Separable) -> None:

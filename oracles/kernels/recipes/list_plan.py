@@ -123,16 +123,7 @@ class Place:
 
 @dataclass(eq=False)
 class Plan:
-    """Recipes and their columns.
-
-    Attributes
-    ----------
-    points : ndarray, DataFrame or CSC array of shape (n, d)
-    weights : ndarray of shape (n,)
-    places : list of Place
-    left_out : list of str
-        Groups and columns that are constant, whose kernels are left out.
-    """
+    """Recipes and their columns."""
 
     points: Any
     weights: Vector

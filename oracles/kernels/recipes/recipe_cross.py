@@ -43,15 +43,7 @@ class Scaling:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The columns that training points had.
-
-    Attributes
-    ----------
-    n_columns : int
-        Their number.
-    names : tuple of str or None
-        Their names, if they had any.
-    """
+    """The columns that training points had."""
 
     n_columns: int
     names: tuple[str, ...] | None
@@ -67,19 +59,7 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class KernelTerm:
-    """The kernels of one fitted recipe on some columns.
-
-    Attributes
-    ----------
-    group : str
-        Name of the group in tables of weights.
-    columns : ndarray of int
-        Columns of a point that are looked at.
-    scaling : Scaling
-    fitted : FittedKernels
-    points : ndarray or csr_array of shape (n, columns)
-        Training points, standardized.
-    """
+    """The kernels of one fitted recipe on some columns."""
 
     group: str
     columns: Indices
