@@ -97,7 +97,7 @@ def test_it_is_below_the_function_and_exact_at_the_point(name, seed) -> None:
 @pytest.mark.parametrize("name", LOSSES)
 def test_it_is_the_function_while_the_bounded_variables_stay(name) -> None:
     """Nearby, where the same variables are free, both have one value; a test of few free variables would be empty."""
-    oracle, dual = oracle_of(LOSSES[name]), oracle_of(LOSSES[name])._dual
+    oracle, dual = oracle_of(LOSSES[name]), oracle_of(LOSSES[name]).dual
     point = np.random.default_rng(5).dirichlet(np.full(P, 2.0))
     cut, local = local_of(oracle, point)
     small, compared = local.on(ALL), 0
@@ -144,7 +144,7 @@ def test_its_cuts_hold_in_exact_arithmetic(name, scales, dtype) -> None:
     """Constant and slopes against long doubles: forms are at most the slopes, the linear part at least the constant."""
     oracle = oracle_of(LOSSES[name], 1, SCALES[scales], dtype)
     stored = [np.asarray(oracle.bank.combine(row), dtype=np.longdouble) for row in np.eye(P)]
-    rng, dual = np.random.default_rng(2), oracle._dual
+    rng, dual = np.random.default_rng(2), oracle.dual
     for point in rng.dirichlet(np.full(P, 0.5), size=4):
         cut, local = local_of(oracle, point)
         minimum = local.minimize(ALL, point, 1e-6 * abs(cut.value) + 1e-300)

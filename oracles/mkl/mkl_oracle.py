@@ -259,17 +259,17 @@ class MKLOracle(SVMOracle):
 
     def _round(self, w: Vector, c: Vector | None, parts: list[Part]) -> Round:
         """As of all; one machine of a piecewise quadratic loss on one simplex in floats that are written out."""
-        if self._dual.piecewise is None:
+        if self.dual.piecewise is None:
             return super()._round(w, c, parts)
         one = parts[0]
         return Round(parts, one.proof, w, None, None, value_in_floats(one.proof, w), one.svm.primal_objective)
 
     def _least(self, proof: Proven) -> float | None:
         """As of all."""
-        return super()._least(proof) if self._dual.piecewise is None else least_in_floats(proof)
+        return super()._least(proof) if self.dual.piecewise is None else least_in_floats(proof)
 
     def _local_model(self, b: Vector, S: Vector, error: tuple[float, float]) -> LocalModel:
         """The face model about dual variables with these quadratic forms."""
-        dual = self._dual.piecewise
+        dual = self.dual.piecewise
         assert dual is not None  # else none is given
         return LocalModel(FaceModel.of_free_points(FaceData(self.bank, dual, b, S, error)))

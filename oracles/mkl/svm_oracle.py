@@ -156,10 +156,6 @@ class SVMOracle(KernelWeightsOracle):
         """The dual of the machine without its kernel: what the loss makes of the labels or targets."""
         return self.machine.dual
 
-    @property
-    def _dual(self) -> LossDual:
-        return self.machine.dual
-
     def _cut_of(self, result: Result | ObjectiveCut) -> ObjectiveCut:
         """The cut of a result, or the cut itself; it is one of this oracle."""
         cut = _checked_cut(getattr(result, "cut", result), "result")
