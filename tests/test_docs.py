@@ -5,6 +5,7 @@ import importlib
 import pkgutil
 import re
 import runpy
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,22 @@ def test_links_lead_somewhere(page):
         target = page if not path else (page.parent / path).resolve()
         assert target.exists(), f"{link} leads nowhere"
         assert not anchor or anchor in anchors(target), f"{link}: no such heading"
+
+
+def test_captions_name_commits_that_led_here():
+    """What a caption names can be checked out, where there is a whole history to look in."""
+    git = ["git", "-C", str(ROOT)]
+    told = subprocess.run([*git, "rev-parse", "--is-shallow-repository"], capture_output=True, text=True)
+    if not (ROOT / ".git").exists() or told.stdout.strip() != "false":
+        pytest.skip("there is no whole history")
+    history = subprocess.run([*git, "rev-list", "HEAD"], capture_output=True, text=True, check=True).stdout
+    named = {
+        (str(page.relative_to(ROOT)), name)
+        for page in PAGES
+        for name in re.findall(r"\bcommit\s+`?([0-9a-f]{7,40})\b", page.read_text())
+    }
+    assert named
+    assert [place for place in sorted(named) if f"\n{place[1]}" not in f"\n{history}"] == []
 
 
 def test_the_tour_names_files_that_exist():
