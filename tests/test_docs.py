@@ -6,6 +6,7 @@ import pkgutil
 import re
 import runpy
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,19 @@ def test_the_tour_names_files_that_exist():
         names = re.findall(r"`([^`]+)`", touched)
         assert names
         assert [name for name in names if not (ROOT / name).is_file()] == []
+
+
+@needs_sources
+def test_the_tour_counts_what_a_process_loads():
+    """To a tenth, so that a file more does not make the page false."""
+    rows = re.findall(
+        r"^\| a process that imports `([\w.]+)` loads \| (\d+),", (ROOT / "docs" / "tour.md").read_text(), re.M
+    )
+    assert len(rows) == 3
+    for module, told in rows:
+        code = f"import sys, {module}; print(sum(name.startswith('oracle_opt') for name in sys.modules))"
+        loaded = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True).stdout
+        assert int(told) == pytest.approx(int(loaded), rel=0.1)
 
 
 @pytest.mark.parametrize("folder", ["docs", "docs/gallery"])
