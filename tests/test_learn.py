@@ -275,27 +275,14 @@ def test_a_loss_of_its_own_counts_C_and_weights():
     assert MKLClassifier(loss=SmoothedHinge(C=10.0)).fit(X, labels).score(X, labels) > 0.7
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        svm.EpsilonInsensitive,
-        svm.SquaredEpsilonInsensitive,
-        svm.Huber,
-        svm.LeastSquares,
-        lambda C: svm.Pinball(0.8, C),
-        svm.Hinge,
-        svm.SquaredHinge,
-        svm.SmoothedHinge,
-        svm.Logistic,
-        lambda C: svm.Hinge(C, {1: 3.0}),
-    ],
-)
+@pytest.mark.parametrize("name", ["EpsilonInsensitive", "Pinball", "Huber", "LeastSquares", "SquaredHinge", "Logistic"])
 @pytest.mark.parametrize(("C", "own"), [(10.0, 1.0), (0.3, 7.0), (1.0, 2.0)])
-def test_the_loss_of_a_model_is_the_one_that_was_fitted(make, C, own) -> None:
+def test_the_loss_of_a_model_is_the_one_that_was_fitted(name, C, own) -> None:
     """C times a loss of one's own is that loss with C times its own weight."""
-    classifies = np.array_equal(make(1.0).predict(np.array([-2.0, 2.0])), [-1.0, 1.0])
-    kind, y = (MKLClassifier, np.sign(LABELS - 0.5)) if classifies else (MKLRegressor, TARGETS)
-    (model,) = kind(SMALL, C=C, loss=make(own), max_calls=3, rtol=0.9).fit(X, y).models_
-    duals = (loss.dual(y, len(y)).numbers() for loss in (model.loss, make(C * own)))
+    make = getattr(svm, name)
+    classes = name.endswith(("Hinge", "Logistic"))
+    kind, y = (MKLClassifier, np.sign(LABELS - 0.5)) if classes else (MKLRegressor, TARGETS)
+    (model,) = kind(SMALL, C=C, loss=make(C=own), max_calls=3, rtol=0.9).fit(X, y).models_
+    duals = (loss.dual(y, len(y)).numbers() for loss in (model.loss, make(C=C * own)))
     for found, expected in zip(*duals, strict=True):
         np.testing.assert_allclose(np.array(found, float), np.array(expected, float), rtol=1e-12)  # None is NaN

@@ -118,19 +118,18 @@ class Mine(GMKLOracle):
 def test_products_are_answered_whatever_the_class(make, seed) -> None:
     """Value and gradient are those of scikit-learn's machine on the product; an oracle keeps its class and its name."""
     X, y = problem(seed=seed)
-    D, d, C = distances(X), np.random.default_rng(seed).uniform(0.01, 1.0, 4), 10.0
+    D, d, v = distances(X), np.random.default_rng(seed).uniform(0.01, 1.0, 4), np.zeros(len(y))
     K = np.exp(-np.einsum("k,kij->ij", d, D))
-    machine = SVC(C=C, kernel="precomputed", tol=1e-10).fit(K, y)
-    v = np.zeros(len(y))
+    machine = SVC(C=10.0, kernel="precomputed", tol=1e-10).fit(K, y)
     v[machine.support_] = machine.dual_coef_[0]
+    expected = 1.0 + 0.5 * np.einsum("i,kij,ij,j->k", v, D, K, v)
     for bank in banks(X):
-        oracle = make(bank, y, C)
+        oracle = make(bank, y, 10.0)
         assert type(oracle) is (Mine if make is Mine else GMKLOracle)
         assert f"{type(oracle).__qualname__}, not convex, on " in oracle.identity()
         for one in (oracle, pickle.loads(pickle.dumps(oracle))):
             cut = one.query(Query(d))
             assert cut.value == pytest.approx(d.sum() + np.abs(v).sum() - 0.5 * v @ K @ v, rel=1e-6)
-            expected = 1.0 + 0.5 * np.einsum("i,kij,ij,j->k", v, D, K, v)
             np.testing.assert_allclose(cut.subgradient, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
             assert cut.lower_bound == -np.inf
             assert one.prove_value(ValueClaim(d, cut.upper, {"signed_dual": v, "bias": cut.extras["bias"]})) is None

@@ -30,12 +30,11 @@ pytestmark = needs_sources
 @cache
 def lines_of_names(path: Path) -> dict[object, set[int]]:
     """The lines of code that use a name, or export it; docstrings do not count."""
-    lines = defaultdict(set)
+    lines, fields = defaultdict(set), {ast.alias: "name", ast.Constant: "value", ast.Name: "id"}
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.alias | ast.Constant | ast.Name):
-            name = getattr(node, {ast.alias: "name", ast.Constant: "value", ast.Name: "id"}[type(node)])
-            lines[name].add(node.lineno)
-    return dict(lines)
+        if type(node) in fields:
+            lines[getattr(node, fields[type(node)])].add(node.lineno)
+    return lines
 
 
 def lines_that_name(name: str, path: Path) -> int:

@@ -17,7 +17,7 @@ NEAR, SERIES = 0.1, [1.0 / (k * (k - 1)) for k in range(18, 1, -1)]
 
 
 class Plain(Numbers):
-    """Floats as they come out, of which nothing is known."""
+    """Plain floats without a bound on their error."""
 
     __slots__ = ()
     exact = False

@@ -58,7 +58,7 @@ class SVMOracle(KernelWeightsOracle):
         self._machine = self._solvers[0]
 
     def extras_of(self, cut: Cut, m: int) -> dict[str, Any]:
-        """The extras of a cut, all of which are those of the one machine."""
+        """The extras of a cut: all are of the one machine."""
         return dict(cut.extras)
 
     def decision_function(self, cut: ObjectiveCut, new: Any) -> Vector:
