@@ -150,8 +150,8 @@ def main():
         "Calls until the best value is within 1e-6 max(1, |f*|) of the optimum / until the proven gap is that small "
         f'(mean milliseconds between two calls). "-": more than {MAX_CALLS} calls ({MAX_CALLS_ELLIPSOID} for the '
         f"ellipsoid) or {MAX_SECONDS:.0f} s. ellalgo proves nothing, so it has the first count only. OBOE "
-        "computes a lower bound, too, but of it the first count alone was taken, once, on the same data (OBOE 1.0, "
-        "commit bbfdb97, Proximal 1); all others are of this run."
+        "computes a lower bound, too, but of it the first count alone was taken, once, on the same data (OBOE 1.0 "
+        "at its own bbfdb97, Proximal 1); all others are of this run."
     )
 
 

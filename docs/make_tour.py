@@ -3,10 +3,12 @@
     python docs/make_tour.py
 
 Imports are followed to the file that defines a name: `from oracle_opt.domains import Domain` leads to the file of
-`Domain`. What a file loads is what it imports outside functions and not for types alone.
+`Domain`. Counts of what a module loads are those of a process that imports it and nothing else.
 """
 
 import ast
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -23,7 +25,7 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 FOLDERS = ("oracle_opt", "oracles", "generators")
 SUFFIXES = (".py", ".pyi", ".pyx", ".pxd", ".h")
-CLOSURES = ("oracle_opt.driver", "oracle_opt.generators.level_set", "oracle_opt.oracles.mkl.mkl_oracle")
+LOADED = ("oracle_opt.driver", "oracle_opt.generators.level_set", "oracle_opt.oracles.mkl.mkl_oracle")
 WINGS = ("study", "problems", "datasets", "learn", "doctor")  # of oracle_opt: the core knows none of them
 # Where a room stands in the picture: its left edge, its floor, and how wide it is.
 ROOMS = {
@@ -113,6 +115,13 @@ def closure(module: str) -> set[str]:
     return seen
 
 
+def loaded_by(module: str) -> list[str]:
+    """Modules of the library in a process that imports one of them."""
+    code = f"import sys, {module}; print(*(name for name in sys.modules if name.partition('.')[0] == 'oracle_opt'))"
+    run = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    return run.stdout.split()
+
+
 def circles() -> list[list[str]]:
     """Groups of files that name each other in a circle, for types alone and inside functions too."""
     names = sorted(modules())
@@ -147,9 +156,11 @@ def counts() -> str:
         ("files of the library, and their lines", f"{len(paths)}, {lines_of(paths):,}"),
         *((f"of these in the wing `{wing}`", f"{len(own)}, {lines_of(own):,}") for wing, own in wings.items()),
     ]
-    for name in CLOSURES:
-        loaded = closure(name)
-        rows.append((f"`{name}` loads", f"{len(loaded)}, {lines_of([modules()[n] for n in loaded]):,}"))
+    of_module = {module_of(path): path for path in paths if path.suffix in (".py", ".pyx")}
+    for name in LOADED:
+        loaded = loaded_by(name)
+        own = [of_module[module] for module in loaded if module in of_module]
+        rows.append((f"a process that imports `{name}` loads", f"{len(loaded)}, {lines_of(own):,}"))
     rows.append(("circles of imports, those inside functions and for types alone included", str(len(found))))
     rows.append(("of these across two rooms of the picture", str(len(crossing))))
     return "\n".join(["| what | files, lines |", "|---|---|", *(f"| {what} | {figure} |" for what, figure in rows)])

@@ -52,7 +52,7 @@ class ActiveSetPhase(Enum):
     BEFORE = auto()  # nobody has asked yet
     FACE = auto()  # the inner method, on the active variables
     LOOK = auto()  # the outer one, for all slopes at the best point
-    EXACT = auto()  # the inner method, for all slopes with each question, as it got stuck without: to the end
+    EXACT = auto()  # the inner method got stuck, so each further query asks for all slopes
 
 
 class ActiveSet(QueryPointGenerator):

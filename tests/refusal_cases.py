@@ -315,7 +315,7 @@ CASES = {
     "SquaredHinge": Case(S.SquaredHinge, {}, {"C": NUMBER, "class_weight": "none"}),
     "Logistic": Case(S.Logistic, {}, {"C": NUMBER, "class_weight": "none"}),
     "SmoothedHinge": Case(S.SmoothedHinge, {}, {"C": NUMBER, "width": NUMBER, "class_weight": "none"}),
-    "WeightedLoss": Case(S.WeightedLoss, {"loss": S.Huber(), "weights": [1.0, 2.0]}, {}),
+    "WeightedLoss": Case(S.WeightedLoss, {"loss": S.Huber(), "weights": [1.0, 2.0]}, {"weights": NUMBER}),
     "EpsilonInsensitive": Case(S.EpsilonInsensitive, {}, {"C": NUMBER, "epsilon": NUMBER}),
     "SquaredEpsilonInsensitive": Case(S.SquaredEpsilonInsensitive, {}, {"C": NUMBER, "epsilon": NUMBER}),
     "AsymmetricEpsilonInsensitive": Case(

@@ -5,6 +5,9 @@ import importlib
 import pkgutil
 import re
 import runpy
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -102,6 +105,21 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(target), f"{link}: no such heading"
 
 
+def printed(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+def test_captions_name_commits_that_led_here():
+    """What a caption names can be checked out, where there is a whole history to look in."""
+    known = shutil.which("git") and (ROOT / ".git").exists()
+    if not known or printed("git", "rev-parse", "--is-shallow-repository") != "false\n":
+        pytest.skip("there is no whole history")
+    history = "\n" + printed("git", "rev-list", "HEAD")
+    named = re.findall(r"\bcommit\s+`?([0-9a-f]{7,40})\b", "".join(page.read_text() for page in PAGES))
+    assert named
+    assert [name for name in named if f"\n{name}" not in history] == []
+
+
 def test_the_tour_names_files_that_exist():
     """Ten changes and the files to touch for each."""
     page = (ROOT / "docs" / "tour.md").read_text().partition("| change | touch |")[2]
@@ -111,6 +129,17 @@ def test_the_tour_names_files_that_exist():
         names = re.findall(r"`([^`]+)`", touched)
         assert names
         assert [name for name in names if not (ROOT / name).is_file()] == []
+
+
+@needs_sources
+def test_the_tour_counts_what_a_process_loads():
+    """To a tenth, so that a file more does not make the page false."""
+    page = (ROOT / "docs" / "tour.md").read_text()
+    rows = re.findall(r"^\| a process that imports `([\w.]+)` loads \| (\d+),", page, re.MULTILINE)
+    assert len(rows) == 3
+    for module, told in rows:
+        code = f"import sys, {module}; print(sum(name.startswith('oracle_opt') for name in sys.modules))"
+        assert int(told) == pytest.approx(int(printed(sys.executable, "-P", "-c", code)), rel=0.1)
 
 
 @pytest.mark.parametrize("folder", ["docs", "docs/gallery"])

@@ -28,6 +28,7 @@ from oracle_opt.oracles import (
     MKLOracle,
     PolynomialKernels,
     solve_mkl,
+    svm,
 )
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, SquaredHinge
 
@@ -272,3 +273,16 @@ def test_a_loss_of_its_own_counts_C_and_weights():
     assert np.mean(plain.predict(X) >= TARGETS - 1e-3) >= 0.85
     labels = np.median(TARGETS) < TARGETS
     assert MKLClassifier(loss=SmoothedHinge(C=10.0)).fit(X, labels).score(X, labels) > 0.7
+
+
+@pytest.mark.parametrize("name", ["EpsilonInsensitive", "Pinball", "Huber", "LeastSquares", "SquaredHinge", "Logistic"])
+@pytest.mark.parametrize(("C", "own"), [(10.0, 1.0), (0.3, 7.0), (1.0, 2.0)])
+def test_the_loss_of_a_model_is_the_one_that_was_fitted(name, C, own) -> None:
+    """C times a loss of one's own is that loss with C times its own weight."""
+    make = getattr(svm, name)
+    classes = name.endswith(("Hinge", "Logistic"))
+    kind, y = (MKLClassifier, np.sign(LABELS - 0.5)) if classes else (MKLRegressor, TARGETS)
+    (model,) = kind(SMALL, C=C, loss=make(C=own), max_calls=3, rtol=0.9).fit(X, y).models_
+    duals = (loss.dual(y, len(y)).numbers() for loss in (model.loss, make(C=C * own)))
+    for found, expected in zip(*duals, strict=True):
+        np.testing.assert_allclose(np.array(found, float), np.array(expected, float), rtol=1e-12)  # None is NaN

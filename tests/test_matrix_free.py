@@ -121,7 +121,7 @@ EXACT = BANKS["on the fly"].entries(np.arange(N), np.arange(N)).astype(np.longdo
 
 def exact_minorant(oracle, cut):
     """``L(b)`` and the quadratic forms of b, in long double."""
-    b, dual = cut.extras["signed_dual"].astype(np.longdouble), oracle._dual
+    b, dual = cut.extras["signed_dual"].astype(np.longdouble), oracle.dual
     used = np.flatnonzero(b)
     forms = np.einsum("i,ijk,j->k", b[used], EXACT[np.ix_(used, used)], b[used])
     value = dual.linear @ b - (0 if dual.kink is None else dual.kink @ np.abs(b))
@@ -143,11 +143,11 @@ def test_cuts_are_proven_in_exact_arithmetic(name, accuracy) -> None:
         assert cut.error <= max(accuracy, 1e-9) * abs(cut.upper) * 1.01
         value, forms = exact_minorant(oracle, cut)
         # of those multiples of the dual point that are feasible the best one
-        ridge, b = oracle._dual.ridge, cut.extras["signed_dual"].astype(np.longdouble)
+        ridge, b = oracle.dual.ridge, cut.extras["signed_dual"].astype(np.longdouble)
         bent = forms.max() / 2 + (0 if ridge is None else ridge @ (b * b) / 2)
         linear = value + (bent - forms.max() / 2)
-        longest = oracle._dual.longest_multiple(b.astype(float))
-        m = max(min(linear / (2 * bent), longest), 0) if oracle._dual.total == 0 else 1
+        longest = oracle.dual.longest_multiple(b.astype(float))
+        m = max(min(linear / (2 * bent), longest), 0) if oracle.dual.total == 0 else 1
         assert cut.lower_bound <= m * linear - m**2 * bent
         for z in (w, *rng.dirichlet(np.ones(w.size), 3)):
             assert cut.constant + cut.subgradient @ z <= value - z @ forms / 2
@@ -205,7 +205,7 @@ def test_many_free_variables_do_not_zigzag(C, most) -> None:
         assert cut.upper == pytest.approx(other.upper, rel=1e-7)
         assert cut.error <= 1e-7 * cut.upper
         assert cut.extras["n_sets"] <= (100 if most < N else 30)
-        n_free = max(n_free, oracle._dual.free(cut.extras["signed_dual"]).size)
+        n_free = max(n_free, oracle.dual.free(cut.extras["signed_dual"]).size)
     assert n_free > (15 if C == N else 40)
 
 
@@ -222,7 +222,7 @@ def test_four_thousand_points_do_not_zigzag(C, monkeypatch) -> None:
         cut = oracle.query(Query(w, 1e-6))
         assert cut.error <= 1e-6 * cut.upper
         assert 0 < cut.extras["n_sets"] <= 12
-    assert oracle._dual.free(cut.extras["signed_dual"]).size > (100 if n == C else 500)
+    assert oracle.dual.free(cut.extras["signed_dual"]).size > (100 if n == C else 500)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -262,7 +262,7 @@ def test_all_variables_free_and_few_in_a_set(loss, C, most) -> None:
     oracle._machine.most_points = most
     w = np.full(bank.n_kernels, 1 / bank.n_kernels)
     cut = oracle.query(Query(w, 1e-7))
-    assert oracle._dual.free(cut.extras["signed_dual"]).size > most
+    assert oracle.dual.free(cut.extras["signed_dual"]).size > most
     assert cut.extras["n_sets"] <= 8
     assert cut.error <= 1e-7 * cut.upper
     assert cut.upper == pytest.approx(MKLOracle(bank, y, loss(C)).query(Query(w)).upper, rel=1e-7)

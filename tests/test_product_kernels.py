@@ -1,7 +1,10 @@
 """Products of RBF kernels: the bank's operations, gradients by finite differences, stationarity instead of bounds."""
 
+import pickle
+
 import numpy as np
 import pytest
+from sklearn.svm import SVC
 
 from oracle_opt import CapabilityMismatch, InvalidArgument, Query, Status, minimize
 from oracle_opt.generators import (
@@ -15,6 +18,7 @@ from oracle_opt.generators import (
     ProximalBundle,
 )
 from oracle_opt.oracles import ElasticNet, GMKLOracle, LpRegularizer, ProductBank, Regularizer
+from oracle_opt.proof.claim import ValueClaim
 
 
 def problem(n=40, d=5, seed=0):
@@ -100,6 +104,41 @@ def test_gradient_is_that_of_the_value(r, which) -> None:
             step = h * np.eye(4)[k]
             difference = (oracle.query(Query(d + step)).value - oracle.query(Query(d - step)).value) / (2 * h)
             assert cut.subgradient[k] == pytest.approx(difference, rel=1e-4, abs=1e-4 * np.abs(cut.subgradient).max())
+
+
+class Mine(GMKLOracle):
+    """A subclass of a user's own, with a constructor of its own."""
+
+    def __init__(self, bank, y, C):
+        super().__init__(bank, y, LpRegularizer(1, power=1), C=C)
+
+
+@pytest.mark.parametrize("make", [Mine, lambda bank, y, C: GMKLOracle(bank, y, LpRegularizer(1, power=1), C=C)])
+@pytest.mark.parametrize("seed", range(3))
+def test_products_are_answered_whatever_the_class(make, seed) -> None:
+    """Value and gradient are those of scikit-learn's machine on the product; an oracle keeps its class and its name."""
+    X, y = problem(seed=seed)
+    D, d, v = distances(X), np.random.default_rng(seed).uniform(0.01, 1.0, 4), np.zeros(len(y))
+    K = np.exp(-np.einsum("k,kij->ij", d, D))
+    machine = SVC(C=10.0, kernel="precomputed", tol=1e-10).fit(K, y)
+    v[machine.support_] = machine.dual_coef_[0]
+    expected = 1.0 + 0.5 * np.einsum("i,kij,ij,j->k", v, D, K, v)
+    for bank in banks(X):
+        oracle = make(bank, y, 10.0)
+        assert type(oracle) is (Mine if make is Mine else GMKLOracle)
+        assert f"{type(oracle).__qualname__}, not convex, on " in oracle.identity()
+        for one in (oracle, pickle.loads(pickle.dumps(oracle))):
+            cut = one.query(Query(d))
+            assert cut.value == pytest.approx(d.sum() + np.abs(v).sum() - 0.5 * v @ K @ v, rel=1e-6)
+            np.testing.assert_allclose(cut.subgradient, expected, rtol=1e-3, atol=1e-3 * np.abs(expected).max())
+            assert cut.lower_bound == -np.inf
+            assert one.prove_value(ValueClaim(d, cut.upper, {"signed_dual": v, "bias": cut.extras["bias"]})) is None
+
+
+@pytest.mark.parametrize("bank", [None, "RBF", np.eye(2), [np.eye(2)], LpRegularizer(2)], ids=str)
+def test_what_is_no_bank_is_refused(bank) -> None:
+    with pytest.raises(InvalidArgument, match="`bank` must be a KernelBank"):
+        GMKLOracle(bank, [1, -1])
 
 
 @pytest.mark.parametrize(

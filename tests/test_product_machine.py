@@ -112,7 +112,7 @@ def test_values_and_errors_hold_in_exact_arithmetic(loss, accuracy) -> None:
         assert cut.value <= optimum.upper
         assert optimum.value <= cut.upper
         assert cut.error <= max(accuracy, 1e-9) * abs(cut.upper) * 1.01
-        b, dual = cut.extras["signed_dual"].astype(np.longdouble), oracle._dual
+        b, dual = cut.extras["signed_dual"].astype(np.longdouble), oracle.dual
         value = dual.linear @ b - (0 if dual.kink is None else dual.kink @ np.abs(b)) - b @ exact(d) @ b / 2
         value -= 0 if dual.ridge is None else dual.ridge @ (b * b) / 2
         assert cut.value <= value + oracle.regularizer.value(d)

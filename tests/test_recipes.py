@@ -4,6 +4,8 @@ import ast
 import importlib
 import re
 import sys
+from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +27,19 @@ OUTER = ("learn", "study", "problems", "testing", "cli.py")
 pytestmark = needs_sources
 
 
-def lines_that_name(name: str, path: Path) -> int:
-    """Lines of code that use a name, or export it; docstrings do not count."""
-    lines = set()
+@cache
+def lines_of_names(path: Path) -> dict[object, set[int]]:
+    """The lines of code that use a name, or export it; docstrings do not count."""
+    lines, fields = defaultdict(set), {ast.alias: "name", ast.Constant: "value", ast.Name: "id"}
     for node in ast.walk(ast.parse(path.read_text())):
-        imported = isinstance(node, ast.alias) and node.name == name
-        exported = isinstance(node, ast.Constant) and node.value == name
-        if imported or exported or (isinstance(node, ast.Name) and node.id == name):
-            lines.add(node.lineno)
-    return len(lines)
+        if type(node) in fields:
+            lines[getattr(node, fields[type(node)])].add(node.lineno)
+    return lines
+
+
+def lines_that_name(name: str, path: Path) -> int:
+    """How many lines of code use a name, or export it."""
+    return len(lines_of_names(path).get(name, ()))
 
 
 def test_every_kind_has_a_recipe() -> None:

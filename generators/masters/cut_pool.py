@@ -1,4 +1,4 @@
-"""The cuts a method keeps: one pool for every cutting-plane method. Cuts too steep to stand beside others are mixed."""
+"""The cuts a method keeps: one pool for every cutting-plane method. Very steep cuts are averaged with others."""
 
 from __future__ import annotations
 
@@ -174,9 +174,9 @@ class CutPool:
         """Convex combination of objective cuts plus nonnegative multiples of feasibility cuts.
 
         Any nonnegative multipliers give a function below f on the feasible set, good ones a tight one: negative
-        entries, which only rounding can make, are cut off, so a solver's tolerance cannot falsify the bound. Those of
-        those of the summands are scaled to the same sum for each: what the whole cuts leave to one. The `error` of the
-        minorant bounds what rounding does to the cuts' constants, the multipliers and their sums.
+        entries, which only rounding can make, are cut off, so a solver's tolerance cannot falsify the bound. Among
+        the multipliers of the summands, those of each are scaled to the sum 1 - (sum of the whole cuts' multipliers).
+        The `error` of the minorant bounds what rounding does to the cuts' constants, the multipliers and their sums.
         """
         a, u = np.maximum(objective, 0.0), np.maximum(feasibility, 0.0)
         total = whole = fsum(a[a > 0])

@@ -1,4 +1,4 @@
-"""A start for largest eigenvalues: the semidefinite program behind them, in a factor of few columns."""
+"""A start for largest eigenvalues: the semidefinite program behind them, solved for a factor of few columns."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class ChosenRows:
 
 @dataclass(frozen=True, eq=False)
 class StructuredModel:
-    """The same with ``F_i = b_i I - trace P' A_i P`` for sparse A_i, of which only products are made.
+    """As `SpectralModel`, with ``F_i = b_i I - trace P' A_i P`` for sparse A_i that are only multiplied.
 
     Attributes
     ----------

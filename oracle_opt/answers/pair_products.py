@@ -134,7 +134,7 @@ class PairProducts:
         return result
 
     def _of_low_rank(self, V: Matrix, K: Matrix) -> Matrix:
-        """All matrices with those of low rank, shape (m, number of these)."""
+        """Inner products of all matrices with the matrices of low rank, shape (m, number of the latter)."""
         left, right = V @ self._vectors, (K @ self._vectors) * np.concatenate(self._signs)
         met = np.empty((self._count, self._vectors.shape[1]))
         block = max(8, ROWS // max(1, len(self._rows)))

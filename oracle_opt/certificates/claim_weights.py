@@ -67,7 +67,7 @@ def fewest_claims(domain: Domain, terms: Sequence[Weighted]) -> Sequence[Weighte
 
 
 def _sums(terms: Sequence[Weighted], n_summands: int) -> Matrix:
-    """Of the weights of whole cuts, and of those of each summand: one row each."""
+    """A row that sums the weights of the whole cuts, and a row for the weights of each summand."""
     members = [claim.summand if claim.kind is ClaimKind.SUMMAND else -1 for _, claim in terms]
     whole = [claim.kind in (ClaimKind.MINORANT, ClaimKind.BOUND) for _, claim in terms]
     return np.vstack([whole, np.equal.outer(np.arange(n_summands), members)]).astype(float)

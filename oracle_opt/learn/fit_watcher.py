@@ -66,7 +66,7 @@ class FitWatcher:
         return oracle.models(cut) if isinstance(oracle, SharedWeightsOracle) else [oracle.model(cut)]
 
     def _attributes(self) -> dict[str, Any]:
-        """Those of an estimator whose fit ended here."""
+        """Attributes of an estimator whose fit ended here."""
         assert self._best is not None
         found = [*self._weights, kernel_weights(self._oracle, self._best)]
         models = self._models + self._trained(self._best)

@@ -41,7 +41,7 @@ def merged(points: Points, y: NDArray[Any] | None, weights: Vector) -> MergedPoi
 
 
 def _dense_keys(points: NDArray[np.float64], label: Vector) -> NDArray[np.void]:
-    """The bytes of each label and point, of which equal ones have equal: adding 0 makes -0 a 0."""
+    """Bytes of each label and point, equal for equal rows: adding 0 turns -0 into 0."""
     table = np.empty((points.shape[0], points.shape[1] + 1))
     table[:, 0], table[:, 1:] = label, points
     table += 0.0

@@ -107,7 +107,7 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
     history_ : tuple of History
         One for each run: bounds and seconds call by call.
     models_ : list of KernelModel
-        The machines: support vectors and kernels of positive weight alone.
+        The machines: support vectors, kernels of positive weight, and the loss of a point of weight 1, with C.
     calibration_ : PlattSigmoid or ClassSoftmax
         With `probability`: what makes probabilities of decision values; the latter for more than two classes.
     n_features_in_ : int
@@ -303,9 +303,9 @@ class ClassData:
 
 
 def chosen_losses(loss: Any, C: float, weights: Vector) -> tuple[Loss, Loss]:
-    """The loss by its name or as it was given, with weights, C being part of them, and without."""
+    """The loss of all points, whose weights hold C, and that of a point of weight 1."""
     if isinstance(loss, Loss):
-        return WeightedLoss(loss, weights), loss
+        return WeightedLoss(loss, weights), WeightedLoss(loss, C)
     if isinstance(loss, str) and loss == "hinge":
         return Hinge(weights), Hinge(C)
     if isinstance(loss, str) and loss == "squared_hinge":

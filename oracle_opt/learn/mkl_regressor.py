@@ -87,7 +87,7 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
     history_ : tuple of History
         One for each run: bounds and seconds call by call.
     models_ : list of KernelModel
-        The machines: support vectors and kernels of positive weight alone.
+        The machines: support vectors, kernels of positive weight, and the loss of a point of weight 1, with C.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X has names of columns that are strings.
@@ -143,7 +143,7 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
             losses: tuple[Loss, Loss] = EpsilonInsensitive(C * some.weights, epsilon), EpsilonInsensitive(C, epsilon)
         else:
             plain = instance("loss", self.loss, Loss, "a Loss such as Huber(C=10.0), or None")
-            losses = WeightedLoss(plain, C * some.weights), plain
+            losses = WeightedLoss(plain, C * some.weights), WeightedLoss(plain, C)
         problem = MachineProblem(np.arange(some.rows.size), targets[some.rows], *losses)
         tasks = FitTasks.of_fit(self, X, y, sample_weight, 1)
         self._fit_machines(training, self._bank(X, some), [problem], tasks)

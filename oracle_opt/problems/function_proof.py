@@ -166,7 +166,7 @@ class LargestOfFormulas(FunctionProof):
         self.pieces = pieces
 
     def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
-        """Those of all pieces at the point."""
+        """The tangents of all pieces at the point."""
         point = numbers("point of the cut", claim.witness["point"], self.domain.dimension)
         return [ProvenTangent(one.value, one.slope, point) for one in self.pieces(variables(point, exact))]
 

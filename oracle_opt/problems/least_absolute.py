@@ -63,7 +63,7 @@ class DeviationsProof(FunctionProof):
         self.n_summands = function.groups if function.groups > 1 else 0
 
     def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
-        """That of the signs."""
+        """The tangent of the residuals with these signs."""
         it = self.function
         rows, own = np.arange(len(it.d)), self.domain.dimension
         if claim.kind is ClaimKind.SUMMAND:

@@ -59,7 +59,7 @@ class PieceProof(FunctionProof):
         self.function = function
 
     def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
-        """That of the piece."""
+        """The tangent of the piece."""
         it = self.function
         i = place("number of the piece", claim.witness["piece"], len(it.d))
         slope, value = Enclosure.of(it.a[i], exact), 1 - Enclosure.of(it.d[i], exact)

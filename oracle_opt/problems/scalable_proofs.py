@@ -32,7 +32,7 @@ class LargestSquare(FunctionProof):
     """``max_i x_i^2``: ``x_i^2 >= s x_i - s^2 / 4`` for every s."""
 
     def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
-        """That of the variable with the steepest slope."""
+        """The tangent in the variable with the steepest slope."""
         i = int(np.abs(claim.slope).argmax())
         s = float(claim.slope[i])
         value = -halved(halved(Enclosure.of(np.array(s), exact) ** 2))
@@ -61,7 +61,7 @@ class GoffinProof(FunctionProof):
     """``n max_i x_i - sum_i x_i``."""
 
     def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
-        """That of the variable with the largest slope."""
+        """The piece of the variable with the largest slope."""
         n = len(claim.slope)
         slope = _unit(n, int(claim.slope.argmax()), n) - 1.0
         return [ProvenTangent(Enclosure.of(np.zeros(()), exact), Enclosure.of(slope, exact))]
@@ -76,7 +76,7 @@ class NesterovProof(FunctionProof):
     """``max_i x_i + |x|^2 / 2``, above ``y_i`` plus the tangent ``y @ x - |y|^2 / 2`` of the square for every y."""
 
     def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
-        """That of the variable with the largest slope, which is larger by one than the point's."""
+        """The tangent of the variable with the largest slope, at y: the slope less 1 in that entry."""
         i = int(claim.slope.argmax())
         y = Enclosure.of(claim.slope, exact) - _unit(len(claim.slope), i, 1.0)
         return [ProvenTangent(-halved((y * y).sum()), Enclosure.of(claim.slope, exact))]
@@ -109,7 +109,7 @@ class SumHilbert(FunctionProof):
     witness = ("signs",)
 
     def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
-        """That of the signs."""
+        """The sum of the rows with these signs."""
         rows = hilbert(len(claim.slope))
         signs = numbers("signs of the rows", claim.witness["signs"], len(rows))
         if np.abs(signs).max() > 1:
@@ -138,7 +138,7 @@ class Links(FunctionProof):
         ]
 
     def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
-        """The sum of those of the pieces."""
+        """The sum of the tangents of the chosen pieces."""
         n = self.domain.dimension
         point = numbers("point of the cut", claim.witness["point"], n)
         functions = self._functions(point, exact)
@@ -175,7 +175,7 @@ class LargestSumCB3(LinksCB3):
     witness = ("point",)
 
     def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
-        """Those of the three sums."""
+        """The tangents of the three sums."""
         point = numbers("point of the cut", claim.witness["point"], self.domain.dimension)
         return [
             ProvenTangent(value.sum(), _joined(in_a, in_b), point)
@@ -213,7 +213,7 @@ class TransportProof(FunctionProof):
         self.c, self.d, self.s = c, d, s
 
     def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
-        """That of the rows."""
+        """The tangent that takes each variable from its row of the witness."""
         if (self.d < 0).any():
             raise Refuted("a demand is negative: the function is not convex")
         n, many = self.c.shape

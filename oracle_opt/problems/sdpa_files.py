@@ -63,7 +63,7 @@ class _Reader:
             raise InvalidData(f"{self.path} is no program in {SPARSE} that can be solved: {problem}") from problem
 
     def words(self, what: str) -> list[str]:
-        """Those of the next line."""
+        """The words of the next line."""
         if not self.lines:
             raise InvalidData(f"{self.path} ends before {what} of {SPARSE}: it is cut off")
         self.at, text = self.lines.pop(0)

@@ -84,7 +84,7 @@ class ValueClaim:
 
 
 def missing(claim: CutClaim | ValueClaim, *names: str) -> tuple[str, ...]:
-    """Those of the names that are not in the witness of a claim."""
+    """The names that are not in the witness of a claim."""
     return tuple(name for name in names if name not in claim.witness)
 
 

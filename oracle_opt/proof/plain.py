@@ -70,7 +70,7 @@ class Unbounded(Numbers):
 
 
 class Plain(Unbounded):
-    """Floats as they come out, of which nothing is known."""
+    """Plain floats without a bound on their error."""
 
     __slots__ = ()
     exact = False

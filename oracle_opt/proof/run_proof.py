@@ -77,6 +77,6 @@ class RunProof:
         return [(weight, self._noted(claim)) for weight, claim in self._parts[0].weighted()]
 
     def _noted(self, claim: C) -> C:
-        """The claim with those of its extras that prove it; without any, a note says so."""
+        """The claim with the extras that prove it alone; a note says where there are none."""
         named = {name: claim.witness[name] for name in self._witness if name in claim.witness}
         return replace(claim, witness=named, note=claim.note or (BARE if self._witness and not named else ""))

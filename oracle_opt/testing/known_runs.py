@@ -56,11 +56,11 @@ class Watched(Oracle):
         return self.inner.prove_value(claim, exact)
 
     def identity(self) -> str:
-        """That of the inner oracle."""
+        """The identity of the inner oracle."""
         return self.inner.identity()
 
     def problem_identity(self) -> str:
-        """That of the inner oracle."""
+        """The identity of the inner oracle."""
         return self.inner.problem_identity()
 
 

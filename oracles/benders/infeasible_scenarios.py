@@ -20,7 +20,7 @@ FLAT = 1e-6  # of its depth: a half-space whose depth varies by less over the bo
 
 
 def depends_on_x(cut: FeasibilityCut, data: ScenarioData, frame: Frame) -> bool:
-    """Whether a half-space has a normal of which its depth depends, or at least proves no more than that."""
+    """Whether the half-space depends on x; where it excludes every x instead, `EmptyLocalizationSet` is raised."""
     member = int(cut.extras[RAY_OF])
     if float(np.abs(cut.normal) @ (frame.upper - frame.lower)) > FLAT * cut.violation:
         return True

@@ -105,7 +105,7 @@ def _keys(labels: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _spread(place: NDArray[np.intp], labels: NDArray[np.intp], first: int) -> NDArray[np.intp]:
-    """Places with those of new labels, from `first` on."""
+    """Places of labels, to which new labels add places from `first` on."""
     if not len(labels):
         return place
     longer = np.full(max(len(place), int(labels.max()) + 1), -1, dtype=np.intp)

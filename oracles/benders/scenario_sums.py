@@ -148,7 +148,7 @@ class ScenarioSums:
         self, pi: Matrix, constants: Vector, members: NDArray[np.intp], lower: Matrix, upper: Matrix, bounds: Vector,
         outcomes: Outcomes, p: Vector,
     ) -> None:  # fmt: skip
-        """Add those of scenarios with multipliers of their own, a line each."""
+        """Add scenarios with multipliers of their own, a line each."""
         terms = pi * np.where(pi > 0, lower, np.where(pi < 0, upper, 0.0))
         sizes = np.abs(constants) + np.abs(pi) @ self.sides
         self._add(pi, sizes, members, constants + terms.sum(axis=1), bounds, outcomes, p)

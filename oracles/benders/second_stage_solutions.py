@@ -129,7 +129,8 @@ class SecondStageSolutions:
     def _expected(self, costs: Vector) -> float:
         if len(np.unique(self.scenarios)) != self.n_scenarios or len(self.scenarios) != self.n_scenarios:
             raise InvalidArgument(
-                f"`scenarios` must be all {self.n_scenarios} for an expected cost, and are {len(self.scenarios)}"
+                f"`scenarios` must be all {self.n_scenarios}, each once, for an expected cost, got "
+                f"{shown(self.scenarios)}; leave `scenarios` out"
             )
         return self.first_stage_cost + float(self.probability @ costs)
 

@@ -64,7 +64,7 @@ class Bank(KernelBank):
 
     @property
     def entry_error(self) -> float:
-        """By how much an entry may differ from that of the kernel: that of the bank."""
+        """The error of an entry, as in the underlying bank."""
         return self.bank.entry_error
 
     def precise(self, most_bytes: float) -> KernelBank:
@@ -108,11 +108,11 @@ class Bank(KernelBank):
         return self._seen(largest), self._seen(trace)
 
     def noise(self, n_used: int) -> float:
-        """Error of an entry of a sum of so many kernels: that of the bank."""
+        """The error of an entry of a sum of so many kernels, as in the underlying bank."""
         return self.bank.noise(n_used)
 
     def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
-        """Error of ``u @ K_k @ v`` for all k: that of the bank."""
+        """The error of ``u @ K_k @ v`` for all k, as in the underlying bank."""
         return self.bank.form_error(self._vector(u), self._vector(v))
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
@@ -184,7 +184,7 @@ class BeforeRounding(Bank):
 
     @property
     def entry_error(self) -> float:
-        """By how much an entry may differ from that of the kernel: with the rounding of the bank."""
+        """The error of an entry: that in the underlying bank plus the rounding of its entries."""
         return self.bank.entry_error + self.bank.rounding
 
     def noise(self, n_used: int) -> float:

@@ -91,7 +91,7 @@ class JoinedBank(KernelBank):
 
     @property
     def entry_error(self) -> float:
-        """By how much an entry may differ from that of the kernel: that of the worst bank."""
+        """The error of an entry: the largest of the banks."""
         return max(bank.entry_error for bank in self.banks)
 
     def _combine(self, d: Vector, K: Matrix) -> None:
@@ -159,7 +159,7 @@ class JoinedBank(KernelBank):
         return max(bank.noise(n_used) for bank in self.banks) + 0.5 * EPS * len(self.banks)
 
     def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
-        """Error of ``u @ K_k @ v`` for all k: that of the worst bank."""
+        """The error of ``u @ K_k @ v`` for all k: the largest of the banks."""
         by_largest, by_trace = zip(*(bank.form_error(u, v) for bank in self.banks), strict=True)
         return max(by_largest), max(by_trace)
 

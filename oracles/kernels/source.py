@@ -176,7 +176,7 @@ class EvaluatedBank(KernelBank):
 
     @property
     def entry_error(self) -> float:
-        """By how much an entry may differ from that of the kernel: as the source says."""
+        """The error of an entry, as the source says."""
         return self.source.entry_error
 
     def label(self, k: int) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The one formula of multiple kernel learning, on numbers of either kind: floats for a cut, fractions for its proof.
+"""The formula of kernel learning, in floats with a radius or in fractions; float_formula.py has a copy for cuts.
 
     f(w) = r(w) + max over c in the simplex of groups, max over b_1 .. b_M of
            sum_m L_m(b_m) - 1/2 sum_j (1 / c_j) sum of w_k S_k(b) over k in group j,

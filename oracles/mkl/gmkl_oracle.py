@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -12,17 +13,22 @@ from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut, Query
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
+from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.dual_query import DualQuery
 from oracle_opt.oracles.mkl.float_formula import proof_of_products
 from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine, part_of
+from oracle_opt.oracles.mkl.kernel_weights_oracle import error_above
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
-from oracle_opt.oracles.mkl.regularizer import Regularizer
+from oracle_opt.oracles.mkl.product_machine import ProductMachine
+from oracle_opt.oracles.mkl.regularizer import ROUNDING, Regularizer, regularize
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer
 from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
 from oracle_opt.oracles.mkl.weights import Regularized, checked_query_point
 from oracle_opt.oracles.svm import Loss, SVMSolution
 from oracle_opt.oracles.svm.pieces import Pieces, imbalance
 from oracle_opt.oracles.svm.svm_solution import SVMStatus
+from oracle_opt.proof.claim import ValueClaim
+from oracle_opt.proof.floats import Floats
 from oracle_opt.words import shown
 
 
@@ -95,7 +101,6 @@ class GMKLOracle(SVMOracle):
     """
 
     witness = ("signed_dual", "bias", "bound_dual")
-    of_products = False
 
     def __init__(
         self,
@@ -110,10 +115,7 @@ class GMKLOracle(SVMOracle):
         max_steps: int = 10_000_000,
         memory_budget: int = MEMORY_BUDGET,
     ) -> None:
-        if isinstance(bank, ProductBank) and type(self) is GMKLOracle:
-            from oracle_opt.oracles.mkl.product_oracle import ProductOracle  # which is a GMKLOracle itself
-
-            self.__class__ = ProductOracle
+        self.of_products = isinstance(bank, ProductBank)
         regularizer = LpRegularizer(2.0) if regularizer is None else regularizer
         if not isinstance(regularizer, Regularizer):
             raise InvalidArgument(
@@ -149,6 +151,8 @@ class GMKLOracle(SVMOracle):
         InvalidArgument
             The point is not in the orthant, or the regularizer is not finite there.
         """
+        if self.of_products:
+            return self._of_product(query)
         if not isinstance(query, DualQuery):
             return super().query(query)
         cut = self._of_dual(query, checked_query_point(query.point, self.domain))
@@ -163,6 +167,39 @@ class GMKLOracle(SVMOracle):
             extras["bound_dual"] = other.extras["signed_dual"]
         return replace(better, lower_bound=max(cut.lower_bound, solved.lower_bound), extras=extras)
 
+    def _of_product(self, query: Query) -> ObjectiveCut:
+        """Value and gradient at the point, with no lower bound, as T is not convex."""
+        point = checked_query_point(query.point, self.domain)
+        d, machine = self.weights_set.clean(point), self._machine
+        regularized, slope = regularize(self.regularizer, d)
+        svm = machine.solve(d, self.accuracy if query.accuracy is None else query.accuracy)
+        if isinstance(machine, ProductMachine):
+            forms = machine.distance_forms(svm.signed_dual)
+        else:
+            assert isinstance(machine, DenseMachine)
+            kernel = machine.take_kernel()
+            kernel.flat[:: kernel.shape[0] + 1] = 1.0  # without the ridge
+            forms = self.bank.distance_forms(svm.signed_dual, kernel)
+        fixed = Floats(regularized, ROUNDING * abs(regularized))
+        value = float((fixed + svm.dual_objective).below())
+        return ObjectiveCut(
+            point=point,
+            value=value,
+            subgradient=slope + 0.5 * forms,
+            error=error_above(value, float((fixed + svm.primal_objective).above())),
+            extras={
+                "signed_dual": svm.signed_dual,
+                "alpha": svm.alpha,
+                "bias": svm.bias,
+                "n_steps": svm.n_steps,
+                **machine.extras(),
+            },
+        )
+
+    def prove_value(self, claim: ValueClaim, exact: bool = False) -> float | Fraction | None:
+        """Prove the value of a sum of kernels, see `Oracle.prove_value`; of a product nothing is proven."""
+        return None if self.of_products else super().prove_value(claim, exact)
+
     def _of_dual(self, query: DualQuery, point: Vector) -> ObjectiveCut:
         """Cut by the dual variables b of a query: with the best bias, their primal objective is an upper bound."""
         b, S, d, dual = query.signed_dual, query.quadratic_forms, self.weights_set.clean(point), self.dual
@@ -174,11 +211,13 @@ class GMKLOracle(SVMOracle):
         return self._cut(query, point, self._round(d, None, [part]))
 
     def _problem(self) -> MKLProblem | None:
-        """What the methods made for a smooth conjugate work on; None where there is none."""
-        dual, svm = self.regularizer.smooth_dual(self.bank.n_kernels), self._dual.piecewise
+        """What the methods made for a smooth conjugate work on; None for products, and where there is none."""
+        if self.of_products:
+            return None
+        dual, svm = self.regularizer.smooth_dual(self.bank.n_kernels), self.dual.piecewise
         return None if dual is None or svm is None else MKLProblem(self.bank, svm, dual, self._machine)
 
     @cached_property
     def _pieces(self) -> Pieces:
-        assert self._dual.piecewise is not None  # else no method asks a `DualQuery`
-        return Pieces(self._dual.piecewise)
+        assert self.dual.piecewise is not None  # else no method asks a `DualQuery`
+        return Pieces(self.dual.piecewise)

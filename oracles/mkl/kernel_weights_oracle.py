@@ -382,13 +382,13 @@ class KernelWeightsOracle(Oracle):
         return self._proof.value(claim, exact)
 
     def identity(self) -> str:
-        """Those of the machines, and the weights."""
+        """Identities of the machines and of the weights."""
         machines = "; ".join(one.identity() for one in self._of)
         words = f", accuracy {self.accuracy!r}, solves {self.max_solves}"
         return f"{super().identity()}{self.weights_set.identity()}{words}, machines: {machines}"
 
     def problem_identity(self) -> str:
-        """Those of the machines, and the weights."""
+        """Identities of the machines and of the weights."""
         machines = "; ".join(one.problem_identity() for one in self._of)
         return f"{super().identity()}{self.weights_set.identity()}, machines: {machines}"
 

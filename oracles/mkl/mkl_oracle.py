@@ -236,11 +236,11 @@ class MKLOracle(SVMOracle):
 
     def _round(self, w: Vector, c: Vector | None, parts: list[Part]) -> Round:
         """As of all; one machine of a piecewise quadratic loss on one simplex in floats that are written out."""
-        if self._dual.piecewise is None:
+        if self.dual.piecewise is None:
             return super()._round(w, c, parts)
         one = parts[0]
         return Round(parts, one.proof, w, None, None, value_in_floats(one.proof, w), one.svm.primal_objective)
 
     def _least(self, proof: Proven) -> float | None:
         """As of all."""
-        return super()._least(proof) if self._dual.piecewise is None else least_in_floats(proof)
+        return super()._least(proof) if self.dual.piecewise is None else least_in_floats(proof)

@@ -78,7 +78,7 @@ class NewtonMKL(MKLSolver):
         return None if self.fallback is None else self.fallback.refusal_of(problem)
 
     def solve(self, problem: MKLProblem, point: Vector) -> Steps:
-        """One query a step or trial of Newton's method, and then those of the fallback."""
+        """Yield the queries of Newton's method, one for each step or trial, and then the queries of the fallback."""
         seen = _Seen(self.rtol)
         reason = yield from self._newton(problem, point, seen)
         if self.fallback is None or seen.best is None:

@@ -141,13 +141,13 @@ class SharedWeightsOracle(KernelWeightsOracle):
         return np.stack(values, axis=1)
 
     def identity(self) -> str:
-        """Those of the machines, and the regularizer."""
+        """Identities of the machines and of the regularizer."""
         machines = "; ".join(one.identity() for one in self.machines)
         regularizer = "none" if self.regularizer is None else fingerprint(self.regularizer)
         return f"{Oracle.identity(self)}, regularizer {regularizer}, machines: {machines}"
 
     def problem_identity(self) -> str:
-        """Those of the machines, and the regularizer."""
+        """Identities of the machines and of the regularizer."""
         machines = "; ".join(one.problem_identity() for one in self.machines)
         regularizer = "none" if self.regularizer is None else fingerprint(self.regularizer)
         return f"{Oracle.identity(self)}, regularizer {regularizer}, machines: {machines}"

@@ -58,7 +58,7 @@ class SVMOracle(KernelWeightsOracle):
         self._machine = self._solvers[0]
 
     def extras_of(self, cut: Cut, m: int) -> dict[str, Any]:
-        """The extras of a cut, all of which are those of the one machine."""
+        """The extras of a cut: all are of the one machine."""
         return dict(cut.extras)
 
     def decision_function(self, cut: ObjectiveCut, new: Any) -> Vector:
@@ -154,10 +154,6 @@ class SVMOracle(KernelWeightsOracle):
     @property
     def dual(self) -> LossDual:
         """The dual of the machine without its kernel: what the loss makes of the labels or targets."""
-        return self.machine.dual
-
-    @property
-    def _dual(self) -> LossDual:
         return self.machine.dual
 
     def _cut_of(self, result: Result | ObjectiveCut) -> ObjectiveCut:

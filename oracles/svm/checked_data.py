@@ -72,14 +72,14 @@ def centered_targets(y: ArrayLike | None, n_points: int) -> tuple[Vector, float,
     return targets - middle, middle, half
 
 
-def checked_C(C: float | ArrayLike) -> float | Vector:
+def checked_C(C: float | ArrayLike, name: str = "C") -> float | Vector:
     """Return weights of the loss, or raise `InvalidArgument` unless they are positive finite numbers."""
     if type(C) is float and 0.0 < C < np.inf:
         return C
-    weights = floats("C", C, "a positive number, or one for each point")
+    weights = floats(name, C, "a positive number, or one for each point")
     if weights.ndim > 1 or weights.size == 0:
-        raise InvalidArgument(f"`C` must be a number or have shape (n,), got shape {weights.shape}")
-    _check_positive(weights, "`C`")
+        raise InvalidArgument(f"`{name}` must be a number or have shape (n,), got shape {weights.shape}")
+    _check_positive(weights, f"`{name}`")
     weights.flags.writeable = False
     return weights if weights.ndim else float(weights)
 
