@@ -75,8 +75,17 @@ def test_quantiles_of_differences(build, kind):
     differences = np.abs(x[:, None] - x)[np.tril_indices(x.size, -1)]
     quantiles = np.array([0.0, 0.1, 0.5, 0.9])
     found = np.empty((2, quantiles.size))
-    build.quantiles_of_differences(np.array([x, x]), 1e-200, quantiles, found)
+    build.quantiles_of_differences(
+        np.array([x, x]), np.tile(np.arange(x.size + 1.0), (2, 1)), 1e-200, quantiles, False, found
+    )
     np.testing.assert_array_equal(found, [np.quantile(differences[differences > 0], quantiles)] * 2)
+    weights = np.random.default_rng(8).integers(1, 5, x.size)
+    repeated = np.repeat(differences, np.outer(weights, weights)[np.tril_indices(x.size, -1)])
+    for unit in (1.0, 0.1):
+        sums = np.cumsum(np.r_[0.0, unit * weights])
+        build.quantiles_of_differences(np.array([x, x]), np.array([sums, sums]), 1e-200, quantiles, True, found)
+        truth = np.quantile(repeated[repeated > 0], quantiles, method="inverted_cdf")
+        np.testing.assert_array_equal(found, [truth] * 2)
     if kind != "few":
         squares = differences**2
         of_squares = features._quantiles_of_distances(np.r_[squares, np.zeros(9)])
@@ -111,7 +120,7 @@ def test_sums_over_features(build):
     x = np.random.default_rng(4).normal(size=(5, 12))
     x[:, 3] = x[:, 7]
     squares, bases = np.empty(78), np.empty(78)
-    build.pair_sums(x, squares, bases)
+    build.pair_sums(x, 1.0, squares, bases)
     i, j = np.tril_indices(12)
     np.testing.assert_allclose(squares, ((x[:, i] - x[:, j]) ** 2).sum(axis=0), rtol=1e-14)
     np.testing.assert_allclose(bases, 1 + (x[:, i] * x[:, j]).sum(axis=0), rtol=0, atol=1e-14)

@@ -80,17 +80,7 @@ class Training:
     def run(
         self, bank: KernelBank | ProductBank, problems: Sequence[MachineProblem], starts: Sequence[Start] = ()
     ) -> Trained:
-        """Train the machines.
-
-        Parameters
-        ----------
-        bank : KernelBank or ProductBank
-            Kernels on all points; the latter for the norm "product".
-        problems : sequence of MachineProblem
-        starts : sequence of Start
-            Those of a run on the same problems, with other weights of the losses or a little different kernels; those
-            that do not fit are not used.
-        """
+        """Train the machines, each from its start, that of a run on a similar problem, if that fits."""
         if self.shared and len(problems) > 1:
             machines = [self._oracle(bank, one, 1.0) for one in problems]
             assert all(isinstance(one, MKLOracle) for one in machines)

@@ -15,7 +15,7 @@ exactly 1. Exponents below -900 count as -900: an entry of 1e-271 stands for 0.
 """
 
 from cython.parallel cimport prange
-from libc.math cimport sqrt
+from libc.math cimport INFINITY, sqrt
 
 cdef extern from *:
     """
@@ -140,11 +140,11 @@ cdef void fill_feature(
     fill_tile(squares, bases, rates, n_rates, scales, n_kernels, out + start, size, total + start, stop - start)
 
 
-def pair_sums(const double[:, ::1] features, double[::1] squares, double[::1] bases):
-    """Squared distances of all pairs of points, and one plus their inner products, added up feature by feature.
+def pair_sums(const double[:, ::1] features, double constant, double[::1] squares, double[::1] bases):
+    """Squared distances of all pairs of points, and a constant plus their inner products, added up feature by feature.
 
     NumPy: i, j = np.tril_indices(n); squares[:] = sum((x[i] - x[j])**2 for x in features)
-           bases[:] = 1 + sum(x[i] * x[j] for x in features)
+           bases[:] = constant + sum(x[i] * x[j] for x in features)
     """
     cdef Py_ssize_t n = features.shape[1], i, j, f, first
     cdef double value, difference
@@ -157,7 +157,7 @@ def pair_sums(const double[:, ::1] features, double[::1] squares, double[::1] ba
             other = &bases[first]
             for j in range(i + 1):
                 row[j] = 0.0
-                other[j] = 1.0
+                other[j] = constant
             for f in range(features.shape[0]):
                 value = features[f, i]
                 for j in range(i + 1):
@@ -195,84 +195,83 @@ def fill_of_features(
     NumPy: for each feature, fill_of_pairs of its pairs
     """
     cdef Py_ssize_t f, tile, start, size = total.shape[0], per_group = scales.shape[1], n_rates = rates.shape[1]
-    for f in range(features.shape[0]):
-        for tile in prange((size + TILE - 1) // TILE, nogil=True, num_threads=threads, schedule="static"):
-            start = tile * TILE
+    for tile in prange((size + TILE - 1) // TILE, nogil=True, num_threads=threads, schedule="static"):
+        start = tile * TILE
+        for f in range(features.shape[0]):
             fill_feature(
                 &features[f, 0], &rates[f, 0], n_rates, &scales[f, 0], per_group, &halves[f * per_group, 0], size,
                 &total[0], start, min(start + TILE, size),
             )
 
 
-# Of the differences of pairs of sorted values: how many are at most `bound`, the largest of these and the least other.
-# Rounded differences grow with the larger value and fall with the smaller one.
-cdef Py_ssize_t split(
-    const double* values, Py_ssize_t n, double bound, double* largest, double* least,
+# Of the differences of pairs of sorted values: the weight of those that are at most `bound`, the largest of these and
+# the least other; sums[i] is the weight of the first i values. Rounded differences grow with the larger value and fall
+# with the smaller one.
+cdef double split(
+    const double* values, const double* sums, Py_ssize_t n, double bound, double* largest, double* least,
 ) noexcept nogil:
-    cdef Py_ssize_t i, j = 0, count = 0
+    cdef Py_ssize_t i, j = 0
+    cdef double weight = 0.0
     largest[0] = 0.0
     least[0] = values[n - 1] - values[0]
     for i in range(n):
         while values[i] - values[j] > bound:
             j += 1
-        count += i - j
+        weight += (sums[i + 1] - sums[i]) * (sums[i] - sums[j])
         largest[0] = max(largest[0], values[i] - values[j])
         if j:
             least[0] = min(least[0], values[i] - values[j - 1])
-    return count
+    return weight
 
 
-# Two of the differences above `floor` that are next to each other when they are sorted, the first one at the whole part
-# of ``quantile * (number - 1)``; returns the number.
-cdef Py_ssize_t differences_at(
-    const double* values, Py_ssize_t n, double floor, double quantile, double* low, double* high,
+# The least of the differences from `low` on at or below which there is as much weight as wanted. The next place to look
+# is where it would be if the weight were spread evenly, or every other time half way.
+cdef double difference_at(
+    const double* values, const double* sums, Py_ssize_t n, double low, double below, double above, double wanted,
 ) noexcept nogil:
-    cdef Py_ssize_t below, above = n * (n - 1) // 2, total, wanted, inside
-    cdef double middle, largest, least, share
+    cdef double high = values[n - 1] - values[0], middle, inside, largest, least
     cdef bint halve = False
-    below = split(values, n, floor, &largest, low)
-    high[0] = values[n - 1] - values[0]
-    total = above - below
-    wanted = below + <Py_ssize_t> (quantile * (total - 1)) + 1
-    # The first one sought and, unless it is the last of all, the second one are between these two differences. The next
-    # place to look is where they would be if the differences were spread evenly, or every other time half way.
-    while low[0] < high[0]:
-        share = 0.5 if halve else (<double> (wanted - below)) / (above - below)
+    while low < high:
+        middle = low + (0.5 if halve else (wanted - below) / (above - below)) * (high - low)
         halve = not halve
-        middle = low[0] + share * (high[0] - low[0])
-        if not middle < high[0]:
-            middle = low[0]
-        inside = split(values, n, middle, &largest, &least)
-        if inside == wanted:
-            low[0] = largest
-            high[0] = least
-        elif inside > wanted:
-            high[0] = largest
+        if not middle < high:
+            middle = low
+        inside = split(values, sums, n, middle, &largest, &least)
+        if inside >= wanted:
+            high = largest
             above = inside
-            continue
         else:
-            low[0] = least
+            low = least
             below = inside
-            continue
-        break
-    return total
+    return low
 
 
 def quantiles_of_differences(
-    const double[:, ::1] features, double floor, const double[::1] quantiles, double[:, ::1] found,
+    const double[:, ::1] features, const double[:, ::1] sums, double floor, const double[::1] quantiles,
+    bint weighted, double[:, ::1] found,
 ):
     """Find quantiles of the differences above `floor` of pairs of sorted values, one row of them a feature.
 
+    A pair counts by the product of the weights of its values, all 1 unless `weighted`; given are sums of the weights of
+    the first 0, 1, .. values.
+
     NumPy: for each row, i, j = np.tril_indices(n, -1); D = values[i] - values[j]; np.quantile(D[D > floor], quantiles)
+           weighted: D repeated w[i] * w[j] times, method="inverted_cdf"
     """
-    cdef Py_ssize_t f, q, number
-    cdef double first, second, at, part
+    cdef Py_ssize_t f, q, n = features.shape[1]
+    cdef double below, above, low, first, second, at, part, wanted, largest
     with nogil:
         for f in range(features.shape[0]):
+            above = split(&features[f, 0], &sums[f, 0], n, INFINITY, &largest, &low)
+            below = split(&features[f, 0], &sums[f, 0], n, floor, &largest, &low)
             for q in range(quantiles.shape[0]):
-                number = differences_at(&features[f, 0], features.shape[1], floor, quantiles[q], &first, &second)
-                at = quantiles[q] * (number - 1)
-                part = at - <Py_ssize_t> at
+                at = quantiles[q] * (above - below - 1)
+                part = 0 if weighted else at - <Py_ssize_t> at
+                # A share that is reached but for rounding is reached.
+                wanted = quantiles[q] * (above - below) * (1 - 2e-15 * n) if weighted else at - part + 1
+                first = difference_at(&features[f, 0], &sums[f, 0], n, low, below, above, below + wanted)
+                if split(&features[f, 0], &sums[f, 0], n, first, &largest, &second) > below + wanted:
+                    second = first
                 if part < 0.5:  # as NumPy interpolates
                     found[f, q] = first + (second - first) * part
                 else:

@@ -17,15 +17,19 @@ from oracle_opt.oracles.kernels.base import Indices, KeptKernels
 from oracle_opt.oracles.kernels.compiled_loops import feature_loops, thread_count
 from oracle_opt.oracles.kernels.gram_bank import GramBank, empty_store
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank
-from oracle_opt.oracles.kernels.points import Standardization, sampled_distances
+from oracle_opt.oracles.kernels.points import (
+    LEAST_DIFFERENCE,
+    Standardization,
+    products_of,
+    sampled_distances,
+    squared_distances,
+)
 from oracle_opt.oracles.kernels.polynomial_bank import PolynomialBank
 from oracle_opt.oracles.kernels.rbf import RBFBank
 
 N_WIDTHS = 10
 QUANTILES = (0.1, 0.9)
 DEGREES = (1, 2, 3)  # the compiled loops take them to be 1, 2, ..
-# Squares of smaller differences may be 0.
-LEAST_DIFFERENCE = 1e-153
 SIMPLEMKL_WIDTHS = (0.5, 1.0, 2.0, 5.0, 7.0, 10.0, 12.0, 15.0, 17.0, 20.0)
 
 
@@ -38,17 +42,7 @@ class KernelKind(Enum):
 
 @dataclass(frozen=True)
 class KernelSpec:
-    """One kernel on a subset of the features.
-
-    Parameters
-    ----------
-    features : tuple of int
-        Columns it looks at.
-    kind : KernelKind
-        Its formula.
-    parameter : float
-        Width of an RBF kernel, degree of a polynomial one.
-    """
+    """One kernel on some columns; its parameter is the width of an RBF kernel, the degree of a polynomial one."""
 
     features: tuple[int, ...]
     kind: KernelKind
@@ -67,22 +61,9 @@ class KernelSpec:
 
 
 def pair_terms(A: Matrix, B: Matrix, features: tuple[int, ...], kind: KernelKind) -> Matrix:
-    """Squared distances (RBF) or inner products (polynomial) of the rows of A and B, shape (m, n).
-
-    Added up feature by feature: a distance of equal points is then exactly 0, as a difference of norms would not be.
-    """
-    total = np.zeros((A.shape[0], B.shape[0]))
-    for f in features:
-        total += _feature_term(A[:, f, None], B[None, :, f], kind)
-    return total
-
-
-def _feature_term(a: Matrix, b: Matrix, kind: KernelKind) -> Matrix:
-    if kind is KernelKind.RBF:
-        difference = a - b
-        difference *= difference
-        return difference
-    return a * b
+    """Squared distances (RBF) or inner products (polynomial) of the rows of A and B, shape (m, n)."""
+    of_rows = squared_distances if kind is KernelKind.RBF else products_of
+    return of_rows(A[:, features], B[:, features])
 
 
 class FeatureKernels(KeptKernels):
@@ -263,7 +244,7 @@ def _fill(Z: Matrix, packed: NDArray[np.floating], fixed: Vector | None) -> tupl
     features = np.ascontiguousarray(Z.T)
     per_group, threads = N_WIDTHS + len(DEGREES), thread_count(packed.size)
     squares, bases = np.empty((2, packed.shape[1]))
-    feature_loops.pair_sums(features, squares, bases)
+    feature_loops.pair_sums(features, 1.0, squares, bases)
     widths = _widths_of_quantiles(features, squares) if fixed is None else np.tile(fixed, (d + 1, 1))
     # exp(-D / (2 s^2)) = 2^(rate D)
     rates = np.ascontiguousarray(-0.5 * log2(e) / widths**2)
@@ -284,7 +265,9 @@ def _widths_of_quantiles(features: Matrix, squares: Vector) -> Matrix:
     """Ten widths between the quantiles of the distances, of all features and of each: shape (d + 1, 10)."""
     ends = np.empty((features.shape[0] + 1, 2))
     ends[0] = _quantiles_of_distances(squares)
-    feature_loops.quantiles_of_differences(np.sort(features, axis=1), LEAST_DIFFERENCE, np.array(QUANTILES), ends[1:])
+    ones = np.tile(np.arange(features.shape[1] + 1.0), (features.shape[0], 1))
+    ranked, levels = np.sort(features, axis=1), np.array(QUANTILES)
+    feature_loops.quantiles_of_differences(ranked, ones, LEAST_DIFFERENCE, levels, False, ends[1:])
     widths: Matrix = np.geomspace(ends[:, 0], ends[:, 1], N_WIDTHS, axis=1)
     return widths
 

@@ -18,11 +18,14 @@ from oracle_opt.arguments import floats
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices
+from oracle_opt.oracles.kernels.compiled_loops import feature_loops
 
 Points = Any  # ndarray or CSR array of shape (n, d)
 # Sparse points are kept as dense ones on so few features.
 FEW_FEATURES = 4
 MIRRORED = 512  # columns of a square that `mirror` copies at a time
+# Squares of smaller differences may be 0.
+LEAST_DIFFERENCE = 1e-153
 # Pairs of points whose distances are taken at a time.
 PAIRS_AT_ONCE = 4096
 
@@ -203,6 +206,22 @@ def weighted_quantiles(values: ArrayLike, weights: ArrayLike, levels: ArrayLike)
     return found
 
 
+def quantiles_of_distances(Z: Points, weights: Vector, levels: Vector, n_pairs: int, rng: Generator) -> Vector | None:
+    """Such `weighted_quantiles` of the positive distances, in one column of all of them."""
+    if Z.shape[1] > 1:
+        distances, of_pairs = positive_distances(Z, weights, n_pairs, rng)
+        return weighted_quantiles(distances, of_pairs, levels) if distances.size else None
+    values = (Z.toarray() if sparse.issparse(Z) else Z)[:, 0]
+    order = np.argsort(values)
+    ranked, sums, found = values[order], np.concatenate([[0.0], np.cumsum(weights[order])]), np.empty(levels.size)
+    with np.errstate(over="ignore"):
+        refuse_overflow((ranked[-1:] - ranked[:1]) ** 2, Z)
+    if ranked[-1] - ranked[0] <= LEAST_DIFFERENCE:
+        return None
+    feature_loops.quantiles_of_differences(ranked[None], sums[None], LEAST_DIFFERENCE, levels, True, found[None])
+    return found
+
+
 def weighted_moments(Z: Points, weights: Vector) -> tuple[Vector, Vector]:
     """Weighted means and deviations of the columns, two ndarrays of shape (columns,)."""
     share = weights / weights.sum()
@@ -258,7 +277,7 @@ def positive_distances(Z: Points, weights: Vector, n_pairs: int, rng: Generator)
     n = w.size
     of_pairs: Vector
     if n * (n - 1) // 2 <= n_pairs:
-        i, j = np.triu_indices(n, 1)
+        i, j = np.tril_indices(n)
         of_pairs = w[i] * w[j]
     else:
         shares = rng.random((2, n_pairs))
@@ -268,7 +287,12 @@ def positive_distances(Z: Points, weights: Vector, n_pairs: int, rng: Generator)
             reached = np.cumsum(w)
             i, j = np.minimum(np.searchsorted(reached, shares * reached[-1], side="right"), n - 1)
         of_pairs = np.ones(n_pairs)
-    squares = _squares_of_pairs(points, i, j)
+    if sparse.issparse(points) or i.size < n * (n + 1) // 2:
+        squares = _squares_of_pairs(points, i, j)
+    else:
+        squares, bases = np.empty((2, i.size))
+        feature_loops.pair_sums(np.ascontiguousarray(points.T), 1.0, squares, bases)
+        refuse_overflow(squares, points)
     apart = squares > 0
     return np.sqrt(squares[apart]), of_pairs[apart]
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from oracle_opt.arguments import flag, floats, whole
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.kernels.points import FEW_FEATURES, positive_distances, squared_distances, weighted_quantiles
+from oracle_opt.oracles.kernels.points import FEW_FEATURES, quantiles_of_distances, squared_distances
 from oracle_opt.oracles.kernels.rbf import checked_widths
 from oracle_opt.oracles.kernels.recipes.kernel_recipe import FittedKernels, KernelRecipe, Table
 from oracle_opt.words import numbered, shown
@@ -35,7 +35,8 @@ class GaussianKernels(KernelRecipe):
     quantiles : tuple of two floats
         Between which quantiles of the distances.
     n_pairs : int, optional
-        Pairs of points that are drawn at random for the quantiles, where there are more. Default: as the list says.
+        Pairs of points that are drawn at random for the quantiles, where there are more, in two or more columns.
+        Default: as the list says.
     each : bool
         On each column alone in place of on all together.
 
@@ -86,13 +87,13 @@ class GaussianKernels(KernelRecipe):
         """Find the widths, see `KernelRecipe.fit`."""
         if self.widths is not None:
             return FittedGaussians(self.widths, rounding(Z, float(self.widths.min())))
-        distances, of_pairs = positive_distances(Z, weights, self.n_pairs or N_PAIRS, rng)
-        if distances.size == 0:
+        ends = quantiles_of_distances(Z, weights, np.array(self.quantiles), self.n_pairs or N_PAIRS, rng)
+        if ends is None:
             raise InvalidArgument(
                 "widths of GaussianKernels are taken from distances, and no two training points differ by more than "
                 "1e-150; give other units to the columns, or pass `widths`"
             )
-        least, largest = weighted_quantiles(distances, of_pairs, self.quantiles).tolist()
+        least, largest = ends.tolist()
         widths = np.geomspace(least, largest, self.n_widths if least < largest else 1)
         return FittedGaussians(widths, rounding(Z, least))
 

@@ -53,8 +53,8 @@ class KernelList:
     memory_budget : int
         Bytes the kernels may take, 2 GiB by default. What they will take is known before anything is built.
     n_pairs : int
-        Pairs of points from whose distances Gaussian widths are taken; all pairs, if they are no more. Those of a
-        recipe that says so itself stay.
+        Pairs of points from whose distances Gaussian widths are taken; all pairs, if they are no more, and on a single
+        column. Those of a recipe that says so itself stay.
     seed : int
         Seed of random samples of pairs of points, where there are many.
 

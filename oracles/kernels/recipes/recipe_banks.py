@@ -18,7 +18,7 @@ from oracle_opt.oracles.kernels.compiled_loops import feature_loops, packed_loop
 from oracle_opt.oracles.kernels.distances import StoredDistances, square_form
 from oracle_opt.oracles.kernels.gram_bank import GramBank
 from oracle_opt.oracles.kernels.joined_bank import JoinedBank
-from oracle_opt.oracles.kernels.points import squared_distances
+from oracle_opt.oracles.kernels.points import parts, squared_distances, squared_norms
 from oracle_opt.oracles.kernels.polynomial_bank import PolynomialBank
 from oracle_opt.oracles.kernels.rbf import RBFBank
 from oracle_opt.oracles.kernels.recipes.gaussian_kernels import FittedGaussians, GaussianKernels
@@ -58,7 +58,7 @@ def kept_bank(
     """A bank of all kernels of the recipes; those that are the same for all points are left out with a warning."""
     n, p = weights.size, len(source.chosen)
     packed, scales, rounding = np.empty((p, n * (n + 1) // 2), dtype), np.ones(p), 0.0
-    k = 0
+    k, work, summed = 0, np.zeros((3, packed.shape[1])), True
     for term in source.terms:
         part = slice(k, k + len(term.numbers))
         names = source.names[part]
@@ -66,10 +66,11 @@ def kept_bank(
         if term.fitted.positive_semidefinite and (term.fitted.exactness or 0.0) <= 1e-8:
             if normalize:
                 scales[part] = weights.sum() / weighted_traces(term, weights, names)
-            _fill(term, scales[part], packed[part])
+            summed &= _fill(term, scales[part], packed[part], work)
             if (term.fitted.exactness or 0.0) > EPS * (n + 16):  # beyond what sums are wrong by in any case
                 rounding = max(rounding, float(term.fitted.exactness or 0.0))
         else:
+            summed = False
             matrices = term.matrices(term.points, term.points, term.numbers)
             for number, matrix in zip(term.numbers, matrices, strict=True):
                 K, missing = checked_matrix(matrix, term, number, names[number])
@@ -78,7 +79,9 @@ def kept_bank(
                     scales[k + number] = weights.sum() / (weights @ np.diagonal(K))
                 packed_loops.pack(K, scales[k + number], packed[k + number])
         k = part.stop
-    good = np.array([not _is_constant(row) for row in packed])
+    good = ~_are_constant(packed[:, :FIRST])  # the first entries mostly tell
+    for i in np.flatnonzero(~good).tolist():
+        good[i] = not _are_constant(packed[i : i + 1])[0]
     if not good.all():
         lost = [source.names[i] for i in np.flatnonzero(~good).tolist()]
         if not good.any():
@@ -86,7 +89,10 @@ def kept_bank(
         warn_of(lost, "constant are the kernels")
         packed, scales = packed[good], scales[good]
         source = source.subset(np.flatnonzero(good))
-    return GramBank.from_packed(packed, scales, source, memory_limit=memory_budget, rounding=rounding)
+    # An entry of the sum is rounded at most once for each term, and for each kernel of one term.
+    most = max(len(term.numbers) for term in source.terms)
+    known = work[0].copy() if summed and good.all() and len(source.terms) + most <= p / 4 + 8 else None
+    return GramBank.from_packed(packed, scales, source, memory_limit=memory_budget, rounding=rounding, total=known)
 
 
 class FittedDistances(FittedKernels):
@@ -128,24 +134,20 @@ def kept_distances(plan: Plan) -> StoredDistances:
     return StoredDistances(np.array(store), between.n_points, between)
 
 
-def diagonals(term: KernelTerm) -> Iterator[tuple[slice, Matrix]]:
-    """Diagonals of the kernels of a term, block by block: which points, and their entries, shape (points, kernels)."""
-    n = term.points.shape[0]
-    for start in range(0, n, DIAGONAL_BLOCK):
-        part = slice(start, min(start + DIAGONAL_BLOCK, n))
-        Z = term.points[part]
-        yield part, np.column_stack([np.diagonal(K) for K in term.matrices(Z, Z, term.numbers)])
-
-
 def weighted_traces(term: KernelTerm, weights: Vector, names: Sequence[str]) -> Vector:
     """``sum(w_i * k_ii)`` of every kernel, or refuse one that is not positive."""
-    with np.errstate(divide="ignore", over="ignore"):
-        plain = isinstance(term.fitted, FittedGaussians) and bool(np.isfinite(0.5 / term.fitted.widths**2).all())
-    if plain:  # entries of a point with itself are 1
-        return np.full(len(term.numbers), weights.sum())
-    traces = np.zeros(len(term.numbers))
-    for part, entries in diagonals(term):
-        traces += weights[part] @ entries
+    fitted, traces = term.fitted, np.zeros(len(term.numbers))
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        if isinstance(fitted, FittedGaussians):  # entries of a point with itself are 1, or no numbers
+            traces = weights.sum() * np.exp(0.0 * (0.5 / fitted.widths**2))
+        elif isinstance(fitted, FittedPolynomials):
+            norms = fitted.constant + squared_norms(term.points)
+            traces = weights @ norms[:, None] ** np.array(fitted.degrees, dtype=float)
+        else:
+            for part in parts(weights.size, DIAGONAL_BLOCK):
+                Z = term.points[part]
+                entries = [np.diagonal(K) for K in term.matrices(Z, Z, term.numbers)]
+                traces += weights[part] @ np.column_stack(entries)
     for name, trace in zip(names, traces.tolist(), strict=True):
         check_trace(name, trace)
     return traces
@@ -165,13 +167,21 @@ def check_trace(name: str, trace: float) -> None:
         )
 
 
-def _fill(term: KernelTerm, scales: Vector, packed: NDArray[np.floating]) -> None:
-    """Write the lower halves of kernels that need no check, some rows at a time."""
-    if isinstance(term.fitted, FittedGaussians) and len(scales) > 1 and not sparse.issparse(term.points):
-        _fill_gaussians(term.points, term.fitted.widths, scales, packed)
-        return
-    n, start = term.points.shape[0], 0
-    while start < n:
+def _fill(term: KernelTerm, scales: Vector, packed: NDArray[np.floating], work: Matrix) -> bool:
+    """Write the lower halves of kernels that need no check; whether they were added to the sum of all, work[0]."""
+    fitted, n, start = term.fitted, term.points.shape[0], 0
+    widths = fitted.widths if isinstance(fitted, FittedGaussians) else np.empty(0)
+    degrees = fitted.degrees if isinstance(fitted, FittedPolynomials) else ()
+    if not sparse.issparse(term.points) and (widths.size > 1 or degrees == tuple(range(1, len(degrees) + 1)) != ()):
+        (total, squares, bases), p = work, len(scales)
+        constant = fitted.constant if isinstance(fitted, FittedPolynomials) else 1.0
+        feature_loops.pair_sums(np.ascontiguousarray(term.points.T), constant, squares, bases)
+        rates, odd = -0.5 * log2(e) / widths**2, widths.size % 2  # exp(-D / (2 s^2)) = 2^(rate D)
+        for part in (slice(0, p - odd), slice(p - 2, p))[: 1 + odd]:  # Gaussians are written two at a time
+            threads = thread_count(packed[part].size)
+            feature_loops.fill_of_pairs(squares, bases, rates[part], scales[part], packed[part], total, threads)
+        return not odd
+    while start < n:  # some rows at a time
         stop = min(start + min(max(ENTRIES_AT_ONCE // n, 16), ROWS), n)
         # Entries on and below the diagonal of these rows, which follow each other in a half.
         where = np.flatnonzero(np.arange(stop) <= np.arange(start, stop)[:, None])
@@ -182,16 +192,7 @@ def _fill(term: KernelTerm, scales: Vector, packed: NDArray[np.floating]) -> Non
             entries *= scales[number]
             packed[number, part] = entries
         start = stop
-
-
-def _fill_gaussians(Z: Matrix, widths: Vector, scales: Vector, packed: NDArray[np.floating]) -> None:
-    """The same of two or more Gaussian kernels, by the loop that writes two at a time."""
-    squares, bases, total = np.empty(packed.shape[1]), np.empty(packed.shape[1]), np.zeros(packed.shape[1])
-    feature_loops.pair_sums(np.ascontiguousarray(Z.T), squares, bases)
-    rates, p = -0.5 * log2(e) / widths**2, widths.size  # exp(-D / (2 s^2)) = 2^(rate D)
-    for part in (slice(0, p - p % 2), slice(p - 2, p))[: 1 + p % 2]:
-        threads = thread_count(packed[part].size)
-        feature_loops.fill_of_pairs(squares, bases, rates[part], scales[part], packed[part], total, threads)
+    return False
 
 
 def checked_matrix(matrix: Matrix, term: KernelTerm, number: int, name: str) -> tuple[NDArray[np.floating], float]:
@@ -225,14 +226,12 @@ def _check_alone(K: NDArray[np.floating], term: KernelTerm, number: int, what: s
         )
 
 
-def _is_constant(half: NDArray[np.floating]) -> bool:
-    """Whether all entries are the same up to rounding; the first ones mostly tell that they are not."""
-    same = 1e-6 if half.dtype == np.float32 else SAME
-    for some in (half[:FIRST], half):
-        least, largest = float(some.min()), float(some.max())
-        if largest - least > same * max(abs(least), abs(largest)):
-            return False
-    return half.size > 1
+def _are_constant(halves: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """Whether all entries of each half are the same up to rounding."""
+    same = 1e-6 if halves.dtype == np.float32 else SAME
+    least, largest = halves.min(axis=1), halves.max(axis=1)
+    found: NDArray[np.bool_] = largest - least <= same * np.maximum(np.abs(least), np.abs(largest))
+    return found if halves.shape[1] > 1 else ~found
 
 
 class Seen:
