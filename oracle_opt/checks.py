@@ -34,7 +34,7 @@ def check_oracle(oracle: object) -> None:
         raise InvalidArgument(f"`oracle` must be an Oracle, got {shown(oracle)}; wrap a function in FunctionOracle")
 
 
-def check_arguments(oracle: Oracle, generator: QueryPointGenerator, point: ArrayLike | None) -> Vector:
+def check_pair(oracle: Oracle, generator: QueryPointGenerator) -> None:
     """Refuse misuse before the first call; give the starting point."""
     check_oracle(oracle)
     if not isinstance(generator, QueryPointGenerator):
@@ -48,6 +48,10 @@ def check_arguments(oracle: Oracle, generator: QueryPointGenerator, point: Array
     reason = generator.refusal(oracle.domain)
     if reason is not None:
         raise CapabilityMismatch(f"{pair}: {reason}")
+
+
+def checked_start(oracle: Oracle, point: ArrayLike | None) -> Vector:
+    """Return where a run starts; by default the domain's interior point."""
     start = oracle.domain.interior_point() if point is None else floats("point", point)
     if start.shape != (oracle.domain.dimension,):
         raise InvalidArgument(f"`point` must have shape ({oracle.domain.dimension},), got {start.shape}")

@@ -53,6 +53,7 @@ def minimize(
     check: bool = True,
     probes: int | Literal["auto"] = "auto",
     clock: Literal["elapsed", "processor", "thread"] = "elapsed",
+    first: bool | Literal["auto"] = "auto",
 ) -> Result:
     """Minimize the oracle's function over its domain.
 
@@ -112,6 +113,9 @@ def minimize(
         What the seconds of oracle and generator are read from: elapsed time; the processor time of this process, all
         its threads together; or that of this thread alone. The last two count no waiting, and no other process: those
         of an executor, or a simulation that an oracle starts. `max_seconds` is elapsed by any clock.
+    first : bool or "auto"
+        Whether the oracle's own solver proposes the first point and a bound, see `Oracle.propose`. Where these close
+        the gap no generator is needed; else it goes on from there. Default: where no generator is named.
 
     Returns
     -------
@@ -156,6 +160,7 @@ def minimize(
         check=check,
         probes=probes,
         clock=clock,
+        first=first,
     )
     with Run(oracle, generator, point, options) as run:
         run.begin()

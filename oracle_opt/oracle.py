@@ -15,6 +15,8 @@ from oracle_opt.words import shown
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from oracle_opt.proposal import Proposal
+
 
 class Oracle(ABC):
     """Answers a query point with a cut.
@@ -86,6 +88,19 @@ class Oracle(ABC):
         cut : Cut
             The recorded answer.
         """
+
+    def propose(self) -> Proposal | None:
+        """Propose a point to ask first, and a minorant: what a solver of one's own finds at once.
+
+        It is asked before a run for which no generator was named, see `first` of `minimize`. Nothing of it is believed.
+        The same oracle always proposes the same, so that a journal can be resumed.
+
+        Returns
+        -------
+        Proposal or None
+            `None`, the default, if there is no such solver.
+        """
+        return None
 
     def separation(self, point: Vector) -> FeasibilityCut | None:
         """Half-spaces that exclude a point which counts as feasible within a tolerance.

@@ -23,22 +23,24 @@ from oracle_opt._questions import Questions
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundSource, BoundTracker
 from oracle_opt.checks import (
-    check_arguments,
     check_cut,
     check_known,
     check_oracle,
+    check_pair,
+    checked_start,
     checked_weight,
     too_high,
 )
 from oracle_opt.clocks import clock_of
 from oracle_opt.confirmation import Confirmation
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, bearing, is_infinite
-from oracle_opt.errors import EmptyLocalizationSet, Exhausted, InvalidArgument, OutOfTime
+from oracle_opt.errors import EmptyLocalizationSet, Exhausted, InvalidArgument, MissingPackage, OutOfTime
 from oracle_opt.generator import Minorant, QueryPointGenerator, Step
 from oracle_opt.history import HistoryRecorder
 from oracle_opt.listener import Callback, Entry, Listener
 from oracle_opt.oracle import Oracle
 from oracle_opt.proof.run_proof import RunProof
+from oracle_opt.proposal import SolverFirst
 from oracle_opt.result import Ended, Result, Status, named, summary
 from oracle_opt.run_options import RunOptions
 
@@ -61,7 +63,12 @@ class Run:
     ) -> None:
         self.recorder = HistoryRecorder(options.keep_cuts)
         self.generator, self.choice = (generator, "") if generator is not None else _chosen(oracle)
-        self.start = check_arguments(oracle, self.generator, point)
+        self._proposes = options.first is True or (options.first == "auto" and generator is None and not options.cuts)
+        self.proposed = ""  # what the oracle's own solver said, in words
+        check_pair(oracle, self.generator)
+        self._point = point
+        if point is not None or not self._proposes:
+            self.start = checked_start(oracle, point)
         self.oracle, self.options = oracle, options
         self.bounds = BoundTracker(oracle.domain, oracle.convex, oracle.witness)
         self.confirmation = Confirmation(oracle, options.check, options.probes)
@@ -74,7 +81,7 @@ class Run:
         self._hearing: list[Listener] = []
         self._query: Query | None = None  # the last that was no repetition, and its answer
         self._cut: Cut
-        self._oracle_seconds = self._generator_seconds = 0.0
+        self._oracle_seconds = self._generator_seconds = self._first_seconds = 0.0
         self._minorant: Minorant | None = None  # that proves the best bound of its kind
         self._given_up: Status | None = None  # what the generator says after the last cut
         self._stopped = False  # by a listener
@@ -162,12 +169,14 @@ class Run:
     def begin(self) -> None:
         """Reset oracle and generator, tell the cuts of an earlier run, and let the listeners begin."""
         oracle, options = self.oracle, self.options
+        oracle.reset()
+        oracle.domain.reset()
+        if self._proposes:
+            self.start = self._propose()
         if options.log is not False:
             from oracle_opt.run_log import RunLog
 
             self._join(RunLog(options.log))
-        oracle.reset()
-        oracle.domain.reset()
         self.generator.reset(oracle.domain, self.start.copy())
         for cut in options.cuts:
             cut = check_known(cut, oracle)
@@ -185,6 +194,31 @@ class Run:
             watcher = options.callback
             self._join(watcher if isinstance(watcher, Listener) else Callback(watcher))
         oracle.domain.reset()  # a journal may have used the domain, and a run meets it as new, resumed or not
+
+    def _propose(self) -> Vector:
+        """Where to start: at what the oracle's own solver proposes; where it cannot, as without it."""
+        began, proposal = self._clock(), None
+        try:
+            with self._deadline:
+                proposal = self.oracle.propose()
+        except OutOfTime:
+            self.proposed = "no solver: `max_seconds` is over"
+        except MissingPackage as missing:
+            if self.options.first is True:
+                raise
+            self.proposed = f"no solver: {missing}"
+        except EmptyLocalizationSet as proof:  # the first question will have the same answer
+            self.proposed = f"no solver: {proof}"
+        self._first_seconds = self._clock() - began
+        if proposal is None:
+            return checked_start(self.oracle, self._point)
+        self.proposed = proposal.words
+        if proposal.point is None:
+            return checked_start(self.oracle, self._point)
+        self.choice = f"{proposal.words}, asked first. {self.choice}" if self.choice else ""
+        self.generator = SolverFirst(proposal, self.generator)
+        self._questions = Questions(self.generator, self.oracle.domain)
+        return proposal.point
 
     def _join(self, listener: Listener) -> None:
         self._listeners.append(listener)
@@ -209,7 +243,7 @@ class Run:
         except Exhausted as end:
             empty = isinstance(end, EmptyLocalizationSet)
             raise Ended(Status.EMPTY if empty else Status.EXHAUSTED, str(end)) from end
-        self._generator_seconds = self._clock() - began
+        self._generator_seconds, self._first_seconds = self._clock() - began + self._first_seconds, 0.0
         return query
 
     def answer(self, query: Query) -> Cut:

@@ -67,6 +67,8 @@ class RunLog(Listener):
         problem = f"{type(run.oracle).__name__} in {run.oracle.domain.dimension} variables{manner}"
         limits = f"rtol {run.options.rtol:g}, atol {run.options.atol:g}, at most {run.options.max_calls} calls"
         self._say(f"{named(run.generator)} on {problem}: {limits}")
+        if run.proposed:
+            self._say(f"proposed first by {run.proposed}")
         self._say(TITLES)
 
     def show(self, record: Record) -> None:

@@ -35,6 +35,7 @@ class RunOptions:
     check: bool
     probes: int | Literal["auto"]
     clock: str
+    first: bool | Literal["auto"]
 
     def __post_init__(self) -> None:
         for name in ("rtol", "atol", "gtol", "max_seconds"):
@@ -45,6 +46,8 @@ class RunOptions:
             flag(name, getattr(self, name))
         if self.probes != "auto":
             whole("probes", self.probes, 0)
+        if self.first != "auto":
+            flag("first", self.first)
         if not isinstance(self.clock, str) or self.clock not in CLOCKS:
             raise InvalidArgument(f"`clock` must be one of {', '.join(map(repr, CLOCKS))}, got {shown(self.clock)}")
         if self.journal is not None and not isinstance(self.journal, str | os.PathLike):

@@ -165,6 +165,7 @@ CASES = {
             "journal": "none text",
             "journal_check": FLAG,
             "callback": "none function class",
+            "first": FLAG,
             "progress": FLAG,
             "log": "bool function class",
             "check": FLAG,

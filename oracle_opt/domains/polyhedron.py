@@ -89,6 +89,8 @@ class Polyhedron(Domain):
     [0.5, 0.5]
     """
 
+    _inside: Vector | None
+
     def __init__(
         self,
         A: ArrayLike | None = None,
@@ -128,10 +130,10 @@ class Polyhedron(Domain):
         if not (self.lower <= self.upper).all():
             raise InvalidArgument("`lower` must be at most `upper`")
         self._stated = PromisedBounds(self.lower.copy(), self.upper.copy(), checked_promised(promised, self.dimension))
-        center = None if center is None else checked_center(center, self.dimension)
+        self._center = None if center is None else checked_center(center, self.dimension)
         known, promised = self.linear_constraints(), np.argwhere(self._stated.promised)
         rows = self.A, self.b, self.equality_matrix, self.equality_rhs
-        self._digest = digest(*rows, self.lower, self.upper, tighten, center, promised)
+        self._digest = digest(*rows, self.lower, self.upper, tighten, self._center, promised)
         self._units = units_of_variables(known)
         self._set(known, np.zeros(len(self.equality_rhs)))
         self.lower, self.upper, flat = bounded(self._linear, self.lower, self.upper, tighten, self._units)
@@ -139,10 +141,7 @@ class Polyhedron(Domain):
         found = with_equations_found(known, flat, self.lower, self.upper, self._units, self._proven_by)
         self._set(found.known, found.widths)
         self._large = np.minimum(self._reach, LARGE * self._units)
-        self._interior = deepest_point(found.known, self._units, found.depths)  # for want of one that is mended
-        self._interior = self._mended(self._interior)
-        if center is not None:
-            self._interior = self._interior_near(center)
+        self._depths, self._inside = found.depths, None
 
     def _set(self, known: LinearConstraints, widths: Vector) -> None:
         """Take a description of the set, with the widths that it has across its equations."""
@@ -154,6 +153,18 @@ class Polyhedron(Domain):
         self._linear = linear_program(
             np.zeros(self.dimension), self.lower, self.upper, self.A, self.b, self.equality_matrix, self.equality_rhs
         )
+
+    @property
+    def _interior(self) -> Vector:
+        """The interior point, found when it is first asked for."""
+        with _one_at_a_time:
+            if self._inside is None:
+                found = deepest_point(self.linear_constraints(), self._units, self._depths)
+                self._inside = found  # for want of one that is mended
+                self._inside = self._mended(found)
+                if self._center is not None:
+                    self._inside = self._interior_near(self._center)
+            return self._inside
 
     def __repr__(self) -> str:
         rows = f"{len(self.b)} inequalities, {len(self.equality_rhs)} equations"
@@ -370,7 +381,8 @@ class Polyhedron(Domain):
 
     def _bound_by_sums(self) -> None:
         """Bounds for proofs alone: no variable exceeds its bound by more than all together can."""
-        self._least, self._most, self._interior = self.lower, self.upper, 0.5 * (self.lower + self.upper)
+        self._inside = 0.5 * (self.lower + self.upper)
+        self._least, self._most = self.lower, self.upper
         self._reach = np.maximum(np.abs(self.lower), np.abs(self.upper))
         ones = np.ones(self.dimension)
         error = EPS * (self.dimension + 2) * float(self._reach.sum())

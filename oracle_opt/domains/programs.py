@@ -178,9 +178,13 @@ def with_equations_found(
     again, until no slack exceeds 1e-9 of the terms of its row. The last sum, as multipliers prove it, bounds each of
     its slacks: so wide may the set be across such an equation.
     """
+    from scipy import linalg, sparse  # only here: the import takes time
+
     (A, b), m, n = given.inequalities, len(given.inequalities[1]), len(units)
-    rows, sides = _sides(given)
-    norms, sizes = np.linalg.norm(rows * units, axis=1), np.abs(rows)
+    eye = sparse.eye_array(n, format="csr")
+    rows = sparse.csr_array(sparse.vstack([sparse.csr_array(A), eye, -eye]))
+    sides, sizes = np.r_[b, given.upper, -given.lower], abs(rows)
+    norms = np.r_[np.linalg.norm(A * units, axis=1), units, units]
     tight = np.isfinite(sides)
     sides = np.where(tight, sides, 0.0)
     shares = np.exp2(-np.rint(np.log2(norms)))  # powers of two: nothing is rounded
@@ -203,16 +207,14 @@ def with_equations_found(
         depths[thin] = slack[thin]
         tight &= ~leaving
     # a sum of k terms is rounded k - 1 times
-    rounded = np.maximum(np.count_nonzero(rows[tight], axis=0) - 1, 0) * (weights @ sizes)
+    rounded = np.maximum((sizes[tight] > 0).sum(axis=0) - 1, 0) * (weights @ sizes)
     rounding = rounded @ extent + np.count_nonzero(tight) * (weights @ np.abs(sides))
     total = weights @ sides - prove(slope, point, duals).proven
     total += float(np.finfo(np.longdouble).eps) * rounding
     fixed = tight[m : m + n] | tight[m + n :]
-    E, f = np.vstack([given.equality_matrix, rows[tight]]), np.r_[given.equality_rhs, sides[tight]]
+    E, f = np.vstack([given.equality_matrix, rows[tight].toarray()]), np.r_[given.equality_rhs, sides[tight]]
     widths = np.r_[np.zeros(len(given.equality_rhs)), np.maximum(float(total), 0.0) / shares[tight]]
     if len(E):
-        from scipy import linalg  # only here: the import takes time
-
         scaled = E * units / np.linalg.norm(E * units, axis=1)[:, None]
         triangle, order = linalg.qr(scaled.T, mode="r", pivoting=True)
         size = np.abs(np.diag(triangle))

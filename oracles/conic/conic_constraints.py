@@ -43,6 +43,7 @@ class ConicConstraints(Oracle):
     problem: ConicProblem
     free: FreeSpace | None
     quadratic: Quadratic | None
+    _feasible: Vector | None = None  # the last point that was found to be
 
     def _constrain(
         self,
@@ -97,8 +98,13 @@ class ConicConstraints(Oracle):
 
     def _separate(self, x: Vector) -> FeasibilityCut | None:
         """The farthest half-space that excludes x, with the further ones; `None` where x counts as feasible."""
+        if self._feasible is not None and np.array_equal(x, self._feasible):
+            return None
         cuts = self._half_spaces.at(x, self._extent)
-        return replace(cuts[0], further=tuple(cuts[1:])) if cuts else None
+        if not cuts:
+            self._feasible = x.copy()
+            return None
+        return replace(cuts[0], further=tuple(cuts[1:]))
 
     @cached_property
     def _exact(self) -> HalfSpaces:

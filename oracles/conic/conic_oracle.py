@@ -18,10 +18,13 @@ from oracle_opt.oracles.conic.cones import Cone
 from oracle_opt.oracles.conic.conic_constraints import ConicConstraints
 from oracle_opt.oracles.conic.conic_problem import ConicProblem, Variables, conic_form, recession_of
 from oracle_opt.oracles.conic.conic_proof import ConicProof
+from oracle_opt.oracles.conic.conic_proposal import proposed
 from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
 from oracle_opt.oracles.conic.infeasibility import Infeasibility
+from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing
+from oracle_opt.proposal import Proposal
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -125,7 +128,7 @@ class ConicOracle(ConicConstraints):
     [1.0, 2.0]
     """
 
-    witness = (FIRST, VECTOR, POINT)
+    witness = (FIRST, VECTOR, POINT, MULTIPLIERS)
 
     def __init__(
         self,
@@ -289,6 +292,10 @@ class ConicOracle(ConicConstraints):
         if isinstance(claim, ValueClaim):
             return ()
         return missing(claim, *((FIRST, VECTOR) if claim.kind is ClaimKind.HALF_SPACE else (POINT,)))
+
+    def propose(self) -> Proposal | None:
+        """Clarabel's solution, with the Lagrangian at its multipliers as a minorant; `None` with cones of one's own."""
+        return proposed(self, self._proof.lagrangian)
 
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> Bound | None:
         """By the vector of the dual cone behind a half-space; of the objective, by its data and the point of the cut.

@@ -23,6 +23,7 @@ from oracle_opt.oracles.conic.conic_value_proof import refuse_infeasible
 from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
 from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
 from oracle_opt.oracles.conic.half_spaces import extent_of
+from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS, Lagrangian
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
 from oracle_opt.oracles.conic.row_matrix import consecutive
 from oracle_opt.proof.affine_excess import affine_excess, excess_of
@@ -56,7 +57,7 @@ class ConicProof:
         quadratic: Quadratic | None,
     ) -> None:
         self.problem, self.domain, self.held, self.tolerance = problem, domain, held, tolerance
-        self.quadratic = quadratic
+        self.quadratic, self.lagrangian = quadratic, Lagrangian(problem, quadratic)
 
     def cut(self, claim: CutClaim, exact: bool) -> Bound | None:
         """As `Oracle.prove_cut` says."""
@@ -65,7 +66,26 @@ class ConicProof:
                 return _half_space_excess(self.problem, self.domain, claim, exact)
             if claim.kind is ClaimKind.BOUND:
                 raise Refuted("a conic oracle proves no bounds by itself")
+            if claim.kind is ClaimKind.MINORANT and MULTIPLIERS in claim.witness:
+                return self._lagrangian(claim, exact)
             return self._objective(claim, exact)
+
+    def _lagrangian(self, claim: CutClaim, exact: bool) -> Bound:
+        """By how much a minorant claims more than its point and the multipliers of all rows prove."""
+        x = numbers("point of the cut", claim.witness[POINT], self.domain.dimension)
+        y = numbers("multipliers", claim.witness[MULTIPLIERS], len(self.problem.b))
+        if not exact:
+            return affine_excess(self.domain, claim, *self.lagrangian.at(x, y), x)
+        half_space = combined_half_space(self.problem, y, exact)
+        if half_space is None:
+            raise Refuted("the dual of a cone of one's own is not known")
+        (constant, pull), at = half_space, Enclosure.of(x, exact)
+        if self.quadratic is None:
+            slope = Enclosure.of(self.problem.c, exact)
+            value = (slope * at).sum() + self.problem.offset
+        else:
+            value, slope = self.quadratic.whole.tangent(at)
+        return affine_excess(self.domain, claim, value + constant + (pull * at).sum(), slope + pull, x)
 
     def _objective(self, claim: CutClaim, exact: bool) -> Bound | None:
         if claim.kind is ClaimKind.SUMMAND:

@@ -1,0 +1,127 @@
+"""Clarabel's solution of a conic problem as a point to ask first and a minorant that is proven."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from oracle_opt._deadline import seconds_left
+from oracle_opt.arrays import Vector
+from oracle_opt.cuts import FeasibilityCut
+from oracle_opt.domains import Domain
+from oracle_opt.optional import require
+from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
+from oracle_opt.oracles.conic.conic_constraints import ConicConstraints
+from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.oracles.conic.dual_vector import ROWS
+from oracle_opt.oracles.conic.exponential import Exponential
+from oracle_opt.oracles.conic.lagrangian import Lagrangian
+from oracle_opt.oracles.conic.power import Power
+from oracle_opt.proposal import Proposal
+
+TOLERANCE = 1e-10  # of Clarabel: at 1e-8 fewer problems are proven to 1e-6, and nothing is saved
+REPAIRS = 3
+# Rows for each variable, and entries, from which cuts find the few rows that matter sooner: of linear objectives, others
+MANY_ROWS = ((10, 20_000), (100, 400_000))
+
+
+def proposed(oracle: ConicConstraints, lagrangian: Lagrangian) -> Proposal | None:
+    """What Clarabel proposes; `None` where it does not know a cone, or inequalities of few variables are many.
+
+    A point that is not feasible is repaired: the cones that it misses, and no others, are moved inward by ten times the
+    violation, and the program is solved once more.
+    """
+    problem, m = oracle.problem, len(oracle.problem.b)
+    most, entries = MANY_ROWS[problem.P is not None]
+    many = len(lagrangian.groups.plus) >= max(most * problem.c.size, 1) and lagrangian.A.nnz >= entries
+    if not m or many or not lagrangian.groups.known:
+        return None
+    clarabel = require("clarabel", "cvxpy", "a solution to begin with")
+    whole = problem if oracle.free is not None else with_rows_of(problem, oracle.domain)
+    wider = lagrangian if whole is problem else Lagrangian(whole)
+    name = f"Clarabel {version('clarabel')}"
+    try:
+        x, z, s, status = _solved(clarabel, whole, whole.b)
+    except Exception as failure:  # nothing rests on the solver: the run begins without it
+        return Proposal(None, None, f"{name} failed: {failure}")
+    if "Infeasible" in status or not (np.isfinite(x).all() and np.isfinite(z).all()):
+        return Proposal(None, None, f"{name}: {status}")
+    y = wider.refined(x, z, s)[:m]
+    point, words, shift = _onto_equations(oracle, lagrangian, x), f"{name}: {status}", 0.0
+    for _ in range(REPAIRS):
+        answer = oracle._separate(point)
+        if answer is None:
+            break
+        shift = 10.0 * max(shift, answer.violation / float(np.linalg.norm(answer.normal)))
+        inward = wider.groups.inward(np.where(_missed(answer, len(whole.b)), shift * (1.0 + np.abs(whole.b)), 0.0))
+        again, _, _, ended = _solved(clarabel, whole, whole.b - inward)
+        if "Solved" not in ended:
+            break
+        point, words = _onto_equations(oracle, lagrangian, again), f"{name}: {status}, repaired by {shift:.0e}"
+    return Proposal(point, lagrangian.minorant(oracle.domain, x, y), words)
+
+
+def with_rows_of(problem: ConicProblem, domain: Domain) -> ConicProblem:
+    """The problem with the linear constraints of a domain as further rows, after its own."""
+    known = domain.linear_constraints()
+    if known is None:
+        return problem
+    eye = sparse.eye_array(len(known.lower), format="csr")
+    high, low = np.isfinite(known.upper), np.isfinite(known.lower)
+    matrix, side = known.inequalities
+    plus = sparse.vstack([eye[high], -eye[low], sparse.csr_array(matrix)])
+    sides = np.concatenate([known.upper[high], -known.lower[low], side])
+    zero = sparse.csr_array(known.equality_matrix)
+    cones = [kind(count) for kind, count in ((Zero, zero.shape[0]), (Nonnegative, len(sides))) if count]
+    A = sparse.csr_array(sparse.vstack([sparse.csr_array(problem.A), zero, plus]))
+    b = np.concatenate([problem.b, known.equality_rhs, sides])
+    return ConicProblem(problem.c, A, b, (*problem.cones, *cones), problem.P, problem.offset)
+
+
+def _solved(clarabel: Any, problem: ConicProblem, b: Vector) -> tuple[Vector, Vector, Vector, str]:
+    """Clarabel's x, multipliers, slacks and status."""
+    n = problem.c.size
+    P = sparse.csc_matrix((n, n)) if problem.P is None else sparse.triu(problem.P, format="csc")
+    settings = clarabel.DefaultSettings()
+    settings.verbose, settings.max_threads = False, 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
+    if isfinite(left := seconds_left()):
+        settings.time_limit = left
+    cones = [_cone_of(clarabel, cone) for cone in problem.cones]
+    found = clarabel.DefaultSolver(
+        sparse.csc_matrix(P), problem.c, sparse.csc_matrix(problem.A), b, cones, settings
+    ).solve()
+    return np.array(found.x), np.array(found.z), np.array(found.s), str(found.status)
+
+
+def _cone_of(clarabel: Any, cone: Cone) -> Any:
+    if isinstance(cone, Zero | Nonnegative | SecondOrder):
+        return getattr(clarabel, f"{type(cone).__name__}ConeT")(cone.dimension)
+    if isinstance(cone, PositiveSemidefinite):
+        return clarabel.PSDTriangleConeT(cone.order)
+    if isinstance(cone, Exponential):
+        return clarabel.ExponentialConeT()
+    assert isinstance(cone, Power)
+    return clarabel.PowerConeT(cone.exponent)
+
+
+def _missed(answer: FeasibilityCut, m: int) -> Any:
+    """The rows of the cones that a point misses."""
+    missed = np.zeros(m, dtype=bool)
+    for one in (answer, *answer.further):
+        missed[one.extras[ROWS]] = True
+    return missed
+
+
+def _onto_equations(oracle: ConicConstraints, lagrangian: Lagrangian, x: Vector) -> Vector:
+    """The nearest point on the equations that the domain does not hold, projected on the domain."""
+    rows = np.setdiff1d(lagrangian.groups.zero, oracle._held)
+    if len(rows):
+        A, b = lagrangian.A[rows], oracle.problem.b[rows]
+        for _ in range(2):
+            x = x + linalg.lstsq(A.toarray(), b - A @ x, check_finite=False, lapack_driver="gelsy")[0]
+    return oracle.domain.project(x)

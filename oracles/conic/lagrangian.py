@@ -1,0 +1,124 @@
+"""One affine minorant of a conic problem: its Lagrangian at multipliers y of all rows, made affine at a point x.
+
+``f(z) >= f(x) + y @ (A @ x - b) + r @ (z - x)`` at feasible z, with ``r = P @ x + c + A.T @ y``: the Lagrangian is
+convex in z, and ``y @ (A @ z - b) <= 0`` for y in the dual cone. This holds for every x and y. How well they solve the
+problem decides how high the minorant is: r, times the size of the domain, is what it loses.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.linalg import splu
+
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.domains import Domain
+from oracle_opt.errors import Refuted
+from oracle_opt.generator import Minorant
+from oracle_opt.oracles.conic.cone_groups import ConeGroups
+from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.oracles.conic.quadratic import POINT, EnclosedRows, Quadratic, affine_below
+from oracle_opt.proof.enclosure import Enclosure
+
+MULTIPLIERS = "multipliers"  # name in the `extras` of the minorant, beside the point
+LONG = float(np.finfo(np.longdouble).eps)
+DENSE = 600  # variables up to which the equations of `refined` are factorized as a dense matrix
+RIDGE = 1e-13  # on the diagonal of these equations, which is 1
+ROUNDS = 4
+
+
+class Lagrangian:
+    """Minorants of ``min 1/2 x @ P @ x + c @ x + offset`` subject to ``b - A @ x`` in K, and their proof in floats."""
+
+    def __init__(self, problem: ConicProblem, quadratic: Quadratic | None = None) -> None:
+        self.problem, self.quadratic = problem, quadratic
+        self.groups = ConeGroups(problem.cones)
+        self.A = sparse.csr_array(problem.A)
+
+    @cached_property
+    def _turned(self) -> sparse.csr_array:
+        return sparse.csr_array(self.A.T)
+
+    def at(self, x: Vector, given: Vector) -> tuple[Enclosure, Enclosure]:
+        """Value at x and slope of the minorant of multipliers, which are lifted into the dual cone.
+
+        They are counted in long double, which where it is no longer than a float only makes the ends wider.
+        """
+        if not self.groups.known:
+            raise Refuted("the dual of a cone of one's own is not known")
+        problem, wide, n = self.problem, np.longdouble, len(x)
+        y = self.groups.lifted(given)
+        X, Y, b, c = (one.astype(wide) for one in (x, y, problem.b, problem.c))
+        A, At = self.A.astype(wide), self._turned.astype(wide)
+        pull, size = At @ Y + c, abs(At) @ abs(Y) + abs(c)
+        head: Any = c @ X + wide(problem.offset)
+        terms: Any = abs(c) @ abs(X) + abs(problem.offset)
+        if self.quadratic is not None and self.quadratic.whole.charged:
+            value, steep = self.quadratic.whole.tangent(Enclosure.of(x))
+            middle = 0.5 * (steep.lower + steep.upper)
+            pull, size = pull - c + middle, size + np.abs(middle)
+            away = np.nextafter(np.maximum(steep.upper - middle, middle - steep.lower), np.inf)
+            head, terms = wide(value.lower.item()), wide(abs(value.lower.item()))
+        else:
+            away = np.zeros(n)
+            if problem.P is not None:
+                P = sparse.csr_array(problem.P).astype(wide)
+                Px, sized = P @ X, abs(P) @ abs(X)
+                pull, size, head, terms = pull + Px, size + sized, head + X @ Px / 2, terms + abs(X) @ sized
+        head = head + Y @ (A @ X - b)
+        terms = terms + abs(Y) @ (abs(A) @ abs(X) + abs(b))
+        width = int(max(np.diff(self._turned.indptr).max(initial=0), np.diff(self.A.indptr).max(initial=0)))
+        error = 1.01 * LONG * (2 * n + len(y) + width + 16) * float(terms)
+        lower, upper = np.nextafter(float(head) - error, -np.inf), np.nextafter(float(head) + error, np.inf)
+        near = pull.astype(float)
+        left = 1.01 * (np.abs((pull - near).astype(float)) + LONG * (width + n + 8) * size.astype(float)) + away
+        slope = Enclosure(np.nextafter(near - left, -np.inf), np.nextafter(near + left, np.inf))
+        return Enclosure(np.array(lower), np.array(upper)), slope
+
+    def minorant(self, domain: Domain, x: Vector, y: Vector) -> Minorant:
+        """The minorant of x and y, rounded so that it holds over the domain, with its witness."""
+        value, slope = self.at(x, y)
+        (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(slope))
+        lost = 4.0 * EPS * ((len(x) + 4) * float(np.abs(chosen) @ np.abs(x)) + abs(float(least)))
+        return Minorant(float(least - chosen @ x - lost), chosen, lost, extras={POINT: x, MULTIPLIERS: y})
+
+    def refined(self, x: Vector, z: Vector, s: Vector) -> Vector:
+        """A vector of the dual cone near z with ``norm_1(P @ x + c + A.T @ y)`` about as small as rounding lets it be.
+
+        ``dy = -W @ A @ v`` with ``(A.T @ W @ A) @ v = r``, W the tangent planes at z. What leaves the cone by that is
+        of second order, and taken up in the next round.
+        """
+        problem, A = self.problem, self.A
+        WA = sparse.csc_array(self.groups.tangents(z, s, problem.b) @ A)
+        K = sparse.csc_array(A.T @ WA)
+        scale = np.sqrt(np.maximum(K.diagonal(), 1e-300))
+        if A.shape[1] <= DENSE:
+            dense = K.toarray() / np.outer(scale, scale)
+            dense[np.diag_indices_from(dense)] += RIDGE
+            factor = linalg.cho_factor(dense, check_finite=False)
+
+            def solved(r: Vector) -> Vector:
+                found: Vector = linalg.cho_solve(factor, r / scale, check_finite=False) / scale
+                return found
+        else:
+            D = sparse.diags_array(1.0 / scale)
+            ridged = sparse.csc_matrix(D @ K @ D + RIDGE * sparse.eye_array(len(scale)))
+            lu = splu(ridged, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+
+            def solved(r: Vector) -> Vector:
+                found: Vector = lu.solve(r / scale) / scale
+                return found
+
+        base = (problem.c if problem.P is None else problem.P @ x + problem.c).astype(np.longdouble)
+        wide, y, least = self._turned.astype(np.longdouble), self.groups.lifted(z), np.inf
+        best = y
+        for _ in range(ROUNDS):
+            r = (wide @ y.astype(np.longdouble) + base).astype(float)
+            size = float(np.abs(r).sum())
+            if size < least:
+                best, least = y, size
+            y = self.groups.lifted(y - WA @ solved(r))
+        return best

@@ -1,0 +1,217 @@
+"""A solver's solution asked first: nothing of it is believed, and what is proven of it holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from oracle_opt import Box, Certificate, FreeSpace, Minorant, MissingPackage, Proposal, Status, minimize
+from oracle_opt.generators import Kelley, ProximalBundle
+from oracle_opt.oracles import ConicOracle, Exponential, Nonnegative, PositiveSemidefinite, Power, SecondOrder, Zero
+from oracle_opt.oracles.conic.cone_groups import ConeGroups
+from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
+from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS
+from oracle_opt.proof.claim import ClaimKind, CutClaim
+from oracle_opt.proof.enclosure import Enclosure
+
+KINDS = ("linear", "quadratic", "second-order", "matrices", "exponential", "power", "together")
+
+
+def modeled(kind: str, seed: int) -> cp.Problem:
+    """A random problem that has a solution, in units of many sizes."""
+    rng = np.random.default_rng([KINDS.index(kind), seed])
+    n, unit = int(rng.integers(3, 9)), float(10.0 ** rng.integers(-3, 3))
+    x, a = cp.Variable(n), rng.normal(size=(2 * n, n))
+    rows = [a @ x <= unit * (1.0 + np.abs(rng.normal(size=2 * n))), cp.norm_inf(x) <= 3 * unit]
+    c = rng.normal(size=n)
+    if kind == "linear":
+        return cp.Problem(cp.Minimize(c @ x), [*rows, rng.normal(size=n) @ x == 0])
+    if kind == "quadratic":
+        return cp.Problem(cp.Minimize(cp.sum_squares(rng.normal(size=(n - 1, n)) @ x / unit - 1) + c @ x / unit), rows)
+    if kind == "second-order":
+        return cp.Problem(cp.Maximize(c @ x - cp.norm(rng.normal(size=(n, n)) @ x)), [*rows, cp.norm(x) <= unit])
+    if kind == "matrices":
+        X, C = cp.Variable((n, n), symmetric=True), rng.normal(size=(n, n))
+        return cp.Problem(cp.Minimize(cp.trace((C + C.T) @ X)), [X >> 0, cp.trace(X) == unit])
+    if kind == "exponential":
+        return cp.Problem(cp.Minimize(cp.sum(cp.exp(x / unit)) + cp.logistic(c @ x / unit)), rows)
+    if kind == "power":
+        y = cp.Variable(n)
+        return cp.Problem(cp.Minimize(cp.sum(cp.power(y, 1.5)) - c @ y), [y >= 0, cp.sum(y) <= 1 + unit])
+    X = cp.Variable((2, 2), PSD=True)
+    far = [cp.norm(x) <= unit, cp.sum(cp.exp(x / unit)) <= 2 * n, cp.trace(X) + x[0] / unit == 2]
+    return cp.Problem(cp.Minimize(c @ x / unit + X[0, 1] + cp.sum_squares(x / unit)), [*rows, *far])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_one_call_is_proven(kind, seed, tmp_path):
+    problem = modeled(kind, seed)
+    oracle = ConicOracle.from_cvxpy(problem)
+    result = minimize(oracle, atol=1e-8)
+    assert result.success, result.message
+    assert result.n_calls == 1
+    assert "Clarabel" in result.message
+    assert result.generator.startswith("SolverFirst('Clarabel")
+    with np.errstate(invalid="ignore"):  # powers of what is negative by rounding; then its value is no number
+        problem.solve(solver=cp.SCS if kind in ("matrices", "power") else cp.CLARABEL)  # the value alone, roughly
+    value = problem.solution.opt_val * (1 if isinstance(problem.objective, cp.Minimize) else -1)
+    size = 1e-4 * max(1.0, abs(value)) if kind in ("matrices", "power") else 1e-6 * max(1.0, abs(value))
+    assert result.lower_bound - size <= value <= result.upper_bound + size
+    certificate = Certificate.load(result.certificate().save(tmp_path / "run.jsonl"))
+    fresh = ConicOracle.from_cvxpy(problem)
+    verdict = certificate.verify(fresh)
+    assert verdict.proven
+    assert verdict.lower == pytest.approx(result.lower_bound, rel=1e-9, abs=1e-12)
+    if kind in ("linear", "quadratic", "second-order"):
+        assert certificate.verify(fresh, exact=True).lower == pytest.approx(result.lower_bound, rel=1e-7, abs=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_of_the_multipliers_is_believed(kind):
+    """Whatever multipliers and point a claim has, it is charged what it says too much; feasible points say so, too."""
+    rng = np.random.default_rng(KINDS.index(kind))
+    oracle = ConicOracle.from_cvxpy(modeled(kind, 5))
+    proposal = oracle.propose()
+    assert proposal is not None
+    best = minimize(oracle)
+    point, y = proposal.minorant.extras["point"], proposal.minorant.extras[MULTIPLIERS]
+    for k in range(30):
+        wrong = y * rng.choice([0.0, 1.0, -1.0, 2.0], size=len(y)) if k % 2 else y + rng.normal(size=len(y)) * 10.0**-k
+        at = point + rng.normal(size=len(point)) * 10.0 ** rng.integers(-9, 2)
+        slope, constant = proposal.minorant.slope + rng.normal(size=len(point)) * (k % 3), float(rng.normal()) + k
+        claim = CutClaim(ClaimKind.MINORANT, constant, slope, witness={"point": at, MULTIPLIERS: wrong})
+        excess = oracle.prove_cut(claim)
+        assert constant + slope @ best.point - excess <= best.upper_bound + 1e-9 * (
+            1.0 + abs(best.upper_bound) + abs(constant)
+        )
+
+
+def test_vectors_are_lifted_into_the_dual_cone_in_fractions():
+    """Near the boundaries, of all sizes; what holds is then not changed by the repair of a proof in fractions."""
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        size = 10.0 ** rng.uniform(-150, 150)
+        u, w = -size * rng.uniform(0, 1), size * 10.0 ** rng.uniform(-12, 12)
+        edge = u * (1.0 + np.log(w) - np.log(-u))
+        cones = [Nonnegative(3), SecondOrder(4), Exponential(), Exponential(), Power(float(rng.uniform(0.1, 0.9)))]
+        v = rng.normal(size=3) * size
+        z = np.r_[rng.normal(size=3), np.linalg.norm(v), v, u, edge, w, rng.normal(size=3), np.abs(rng.normal(size=3))]
+        groups, start = ConeGroups(cones), 0
+        y = groups.lifted(z)
+        assert np.abs(y - z)[:10] == pytest.approx(np.maximum(0, -z)[:10] * (np.arange(10) < 3), abs=1e-11 * size)
+        for cone in cones:
+            own = y[start : start + cone.dimension]
+            start += cone.dimension
+            if isinstance(cone, SecondOrder):
+                assert Fraction(own[0]) ** 2 >= sum(Fraction(float(one)) ** 2 for one in own[1:])
+            elif not isinstance(cone, Power):
+                kept = in_dual_cone(cone, Enclosure.of(own, True))
+                assert kept is not None
+                assert (kept.lower == np.array([Fraction(float(one)) for one in own])).all()
+    order = 5
+    for _ in range(30):
+        F = rng.normal(size=(order, 2))
+        cone = PositiveSemidefinite(order)
+        y = ConeGroups([cone]).lifted(cone.vector(F @ F.T - 1e-14 * np.eye(order)))
+        assert np.linalg.eigvalsh(cone.matrix(y))[0] > 0
+
+
+def test_who_names_a_generator_is_not_proposed_to(monkeypatch):
+    oracle = ConicOracle.from_cvxpy(modeled("quadratic", 0))
+    named = minimize(oracle, ProximalBundle(), max_calls=30)
+    plain = minimize(oracle, first=False, max_calls=30)
+    assert "Clarabel" not in named.message + plain.message
+    both = minimize(oracle, Kelley(), first=True)
+    assert both.n_calls == 1
+    assert "Kelley(" in both.generator
+    with pytest.raises(Exception, match="`first` must be"):
+        minimize(oracle, first="yes")
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_generator_goes_on_where_a_gap_is_left(told):
+    """From the point that was proposed, with or without what was proven."""
+
+    class Rough(ConicOracle):
+        def propose(self):
+            made = super().propose()
+            point = self.domain.project(made.point + 0.01)
+            slope = np.zeros(len(point))
+            weak = Minorant(-1e3, slope, extras={"point": point, MULTIPLIERS: np.zeros(len(self.problem.b))})
+            return Proposal(point, weak if told else None, "a rough solver")
+
+    rng = np.random.default_rng(3)
+    A = np.vstack([np.zeros((1, 3)), -np.eye(3)])
+    oracle = Rough(rng.normal(size=3), A, np.r_[1.0, np.zeros(3)], [SecondOrder(4)], domain=FreeSpace(3, 10.0))
+    lines = []
+    result = minimize(oracle, log=lines.append)
+    assert result.success
+    assert result.n_calls > 1
+    assert result.upper_bound == pytest.approx(-np.linalg.norm(oracle.problem.c), rel=1e-5)
+    assert "proposed first by a rough solver" in lines
+    assert result.generator.startswith("SolverFirst('a rough solver', ")
+
+
+def test_constraints_of_the_domain_are_told_to_the_solver():
+    rng = np.random.default_rng(4)
+    A = np.vstack([np.zeros((1, 3)), -np.eye(3)])
+    c = np.array([1.0, -2.0, 0.5])
+    oracle = ConicOracle(c, A, np.r_[1.0, np.zeros(3)], [SecondOrder(4)], domain=Box([-0.1] * 3, [0.2, 0.3, 0.4]))
+    result = minimize(oracle)
+    assert result.n_calls == 1
+    for z in rng.uniform([-0.1] * 3, [0.2, 0.3, 0.4], size=(1000, 3)):
+        assert np.linalg.norm(z) > 1 or c @ z >= result.lower_bound
+
+
+def test_infeasible_problems_end_as_before():
+    empty = ConicOracle([1.0, 1.0], [[1.0, 0.0], [-1.0, 0.0]], [-1.0, -1.0], [Nonnegative(1), Nonnegative(1)])
+    lines = []
+    result = minimize(empty, log=lines.append, max_calls=50)
+    assert result.status is Status.EMPTY
+    assert any("PrimalInfeasible" in line for line in lines)
+
+
+def test_a_solver_that_is_missing_or_fails_is_told(monkeypatch):
+    import oracle_opt.oracles.conic.conic_proposal as module
+
+    oracle = ConicOracle([1.0, 1.0], -np.eye(2), [0.0, 0.0], [Nonnegative(2)], domain=Box([-1, -1], [1, 1]))
+
+    def gone(*words):
+        raise MissingPackage("`clarabel` is needed")
+
+    def broken(*data):
+        raise RuntimeError("out of luck")
+
+    for name, wrong, words in (("require", gone, "`clarabel` is needed"), ("_solved", broken, "out of luck")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, wrong)
+            lines = []
+            assert minimize(oracle, log=lines.append).success
+            assert any(words in line for line in lines)
+    monkeypatch.setattr(module, "require", gone)
+    with pytest.raises(MissingPackage):
+        minimize(oracle, first=True)
+
+
+def test_a_run_that_was_proposed_is_resumed_from_its_journal(tmp_path):
+    problem, path = modeled("second-order", 2), tmp_path / "run"
+    first = minimize(ConicOracle.from_cvxpy(problem), journal=path)
+    again = minimize(ConicOracle.from_cvxpy(problem), journal=path)
+    assert again.n_replayed == first.n_calls == 1
+    assert (again.lower_bound, again.upper_bound) == (first.lower_bound, first.upper_bound)
+
+
+def test_cones_of_ones_own_are_not_proposed_for():
+    class Mine(Nonnegative):
+        pass
+
+    oracle = ConicOracle([1.0], [[-1.0]], [0.0], [Mine(1)], domain=Box([-1], [1]))
+    assert oracle.propose() is None
+    assert minimize(oracle).success
+    free = ConicOracle([1.0], [[1.0]], [2.0], [Zero(1)])
+    assert replace(free.propose(), words="").point == pytest.approx([2.0])
