@@ -25,7 +25,7 @@ from oracle_opt.proposal import Proposal
 
 TOLERANCE = 1e-10  # of Clarabel: at 1e-8 fewer problems are proven to 1e-6, and nothing is saved
 REPAIRS = 3
-# Rows for each variable, and entries, from which cuts find the few rows that matter sooner: of linear objectives, others
+# Rows for each variable, and entries, from which cuts find the few rows that matter sooner: linear objectives, others
 MANY_ROWS = ((10, 20_000), (100, 400_000))
 
 
