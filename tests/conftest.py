@@ -18,6 +18,8 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """Run one in `share` of the cases of a campaign, `@pytest.mark.campaign(share)`, and those asked for by name.
 
+    A share of inf, of what takes minutes, leaves all of them to `--campaigns`.
+
     The sample is the same on every machine, and does not depend on what else is run.
     """
     if config.getoption("campaigns"):

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pytest
 from table_nonsmooth import Problem
 
 from oracle_opt import (
@@ -239,3 +241,8 @@ def classes() -> dict[str, Entry]:
 def serving(*met: str | type[Domain]) -> set[str]:
     """Names of the classes that need nothing of a domain but what is met: words of needs, or a class of domains."""
     return {name for name, entry in classes().items() if not entry.needs or set(met) & set(entry.needs)}
+
+
+def sampled(entries: list[Entry]) -> list[Any]:
+    """The generators as parameters of a test: of those with an option, which differ in little, one in four is run."""
+    return [pytest.param(entry, marks=pytest.mark.campaign(4)) if entry.variant else entry for entry in entries]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 import pytest
 
@@ -118,6 +120,7 @@ def test_with_few_variables_it_is_the_inner_method():
     np.testing.assert_array_equal(one.history.lower_bound, two.history.lower_bound)
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("inner", [LevelSet(), Kelley(), NewtonBundle()], ids=lambda one: type(one).__name__)
 def test_where_one_cut_proves_nothing_the_model_does(inner, seed):
@@ -192,6 +195,7 @@ def test_cuts_of_a_run_on_all_variables_are_taken_up():
     assert after.upper_bound <= before.upper_bound
 
 
+@pytest.mark.campaign(inf)
 def test_contract_with_other_methods_inside():
     for generator in (
         ActiveSet(ProximalBundle(), start=1),

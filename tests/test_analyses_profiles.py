@@ -176,6 +176,7 @@ def test_properties_of_profiles(rows: list[tuple[float, ...]]) -> None:
     assert wins >= solved.any(axis=1).mean() - 1e-12, "every problem that is solved is won by somebody"
 
 
+@pytest.mark.campaign(inf)
 @settings(max_examples=25, deadline=None)
 @given(rows=st.lists(st.tuples(*[st.one_of(st.integers(2, 40), st.just(inf))] * 3), min_size=1, max_size=6))
 def test_profiles_agree_with_optimagic(rows: list[tuple[float, ...]]) -> None:

@@ -226,6 +226,7 @@ def test_weight_paths() -> None:
 EVERY = ("curves", "profile", "data_profile", "ecdf", "expected_cost", "area", "means", "table")
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("method", EVERY)
 @pytest.mark.parametrize("test", ["certified", "single-cut", "more-wild"])
 @pytest.mark.parametrize("cost", ["calls", "oracle seconds", "total seconds"])

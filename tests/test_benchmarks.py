@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,7 @@ def test_kinds_of_support_vector_machines_agree_with_their_peers(monkeypatch, ca
         assert -1e-10 <= behind <= 1e-6
 
 
+@pytest.mark.campaign(inf)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read as Linux tells it")
 def test_kernels_on_the_fly_are_solved_to_the_gap(monkeypatch, capsys) -> None:
     """The quick run: each row is certified and takes memory; a set that is missing is named."""
@@ -95,6 +97,7 @@ def test_a_data_set_that_is_missing_is_left_out_with_the_reason(monkeypatch, cap
     assert capsys.readouterr().out == "Left out: Web, as the data set 'w8a' is not here\n\n"
 
 
+@pytest.mark.campaign(inf)
 def test_methods_of_learning_are_compared_by_a_proven_optimum(monkeypatch, capsys) -> None:
     """The quick run: no weights are below the proven lower bound, and only ours are at it; who is missing is named."""
     try:

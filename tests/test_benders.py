@@ -96,6 +96,7 @@ def extensive_form(problem):
 KINDS = [("rhs",), ("rhs", "technology"), ("rhs", "cost"), ("recourse", "technology", "rhs"), ()]
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("vary", KINDS, ids=lambda vary: "+".join(vary) or "deterministic")
 @pytest.mark.parametrize("penalty", [20.0, None], ids=["complete", "incomplete"])
 @pytest.mark.parametrize("generator", [Kelley(), AnalyticCenter(), ProximalBundle()], ids=repr)

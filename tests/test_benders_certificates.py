@@ -78,6 +78,7 @@ def example(vary, complete=True, free=False, seed=0):
     return problem, found, Truth(problem)
 
 
+@pytest.mark.campaign(7)
 @pytest.mark.parametrize("exact", [False, True], ids=["floats", "fractions"])
 @pytest.mark.parametrize("free", [False, True], ids=["bounded", "free"])
 @pytest.mark.parametrize("vary", VARY, ids="+".join)

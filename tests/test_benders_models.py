@@ -144,6 +144,7 @@ def random_data(seed):
     return first, first_rhs, T, W, senses, rhs, rng.normal(size=3), q, lower, upper
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", MODELS)
 def test_random_models_have_the_optimum_of_one_linear_program(kind, seed):

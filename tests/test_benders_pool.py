@@ -102,6 +102,7 @@ def check(problem, oracle, seed, count=4):
     return kinds
 
 
+@pytest.mark.campaign(7)
 @pytest.mark.parametrize("whole", [False, True], ids=["general", "degenerate"])
 @pytest.mark.parametrize("vary", VARY, ids="+".join)
 @pytest.mark.parametrize("free", [False, True], ids=["bounded", "free"])
@@ -127,6 +128,7 @@ def test_scenarios_without_a_second_stage_give_half_spaces(vary):
     assert (found > 0).all()
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("vary", VARY, ids="+".join)
 def test_bounds_of_a_run_hold_the_optimum_of_the_extensive_form(vary, monkeypatch):
     for seed, generator in enumerate((Kelley(), LevelSet(), ProximalBundle())):
@@ -195,6 +197,7 @@ def after(problem, seed):
     return changed(problem, blocks=[more], T=problem.T * 1.1, row_upper=problem.row_upper + 0.1)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("generator", [Kelley(), ProximalBundle(), LevelSet(), AnalyticCenter()], ids=repr)
 def test_after_new_demands_fewer_programs_and_fewer_calls(generator, monkeypatch):
     calls, steps = [0, 0], [0, 0]
@@ -288,6 +291,7 @@ def test_the_identity_tells_what_was_known():
     assert BendersOracle(problem, warm=old).identity() not in (cold, warm)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("free", [False, True], ids=["bounded", "free"])
 @pytest.mark.parametrize("vary", VARY, ids="+".join)
 def test_tasks_have_the_same_bits_whatever_was_done_before(vary, free):

@@ -110,6 +110,7 @@ def extensive(problem):
 VARY = [("rhs",), ("rhs", "technology"), ("rhs", "cost"), ("rhs", "recourse", "technology"), ()]
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("vary", VARY, ids=lambda vary: "+".join(vary) or "deterministic")
 @pytest.mark.parametrize("seed", range(6))
 def test_rows_of_every_sense_in_both_stages(vary, seed):

@@ -23,6 +23,7 @@ def shop(**changes):
     return TwoStageProblem([1, 2], [-3, -1], [[-1, -1], [0, 0], [0, 1]], [[1, 1], [1, 0], [1, 0]], **given)
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("vary", VARY, ids=lambda vary: "+".join(vary) or "deterministic")
 @pytest.mark.parametrize("seed", range(3))
 def test_each_scenario_is_solved_and_all_add_up_to_the_certified_value(seed, vary):

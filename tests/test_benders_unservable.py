@@ -65,6 +65,7 @@ def test_a_scenario_that_no_first_stage_serves_is_named(kind, seed):
         oracle.query(Query(rng.uniform(-1, 2, len(problem.c))))
 
 
+@pytest.mark.campaign(9)
 @pytest.mark.parametrize("kind", ["inequality", "equations", "moved rows"])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_same_programs_have_a_minimum_where_the_rows_agree(kind, seed):

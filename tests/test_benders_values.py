@@ -25,6 +25,7 @@ from oracle_opt.proof.claim import ValueClaim
 BOTH = pytest.mark.parametrize("exact", [False, True], ids=["floats", "fractions"])
 
 
+@pytest.mark.campaign(7)
 @BOTH
 @pytest.mark.parametrize("complete", [True, False], ids=["complete", "incomplete"])
 @pytest.mark.parametrize("vary", VARY, ids="+".join)
@@ -131,6 +132,7 @@ def certified(tmp_path, oracle, again, generator=None, exact=False, **options):
     return Certificate.load(run.certificate().save(tmp_path / "run.jsonl")).verify(again, exact)
 
 
+@pytest.mark.campaign(3)
 @BOTH
 @pytest.mark.parametrize("vary", VARY, ids="+".join)
 def test_certificates_of_runs_hold_the_optimum(vary, exact, tmp_path, monkeypatch):
@@ -247,6 +249,7 @@ def test_a_journaled_run_has_the_same_certificate_when_it_is_taken_up(tmp_path):
 LISTED = [one for one in problems.suite("stochastic") if one.name.partition("/")[2] in SMALL]
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("problem", LISTED, ids=lambda problem: problem.name)
 def test_public_instances_are_certified(problem, tmp_path):
     generators = (ProximalBundle(), Kelley()) if problem.name.endswith(("chem", "aggr")) else (ProximalBundle(),)

@@ -95,6 +95,7 @@ def change(*path, to):
     return edit
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     ("edit", "match"),
     [

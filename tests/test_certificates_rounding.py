@@ -62,6 +62,7 @@ def summed(domain: Domain, sizes: list[float], heights: float = 0.0, noise: floa
     return FunctionOracle(function, domain, gives={FeasibilityCut} if rows else ())
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("generator", GENERATORS, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("rows", [False, True], ids=["all", "half-spaces"])
 @pytest.mark.parametrize("domain", [BOX, SIMPLEX], ids=repr)
@@ -176,7 +177,7 @@ def test_what_is_combined_is_what_is_certified() -> None:
     assert len(Combination(zip(certificate.multipliers.tolist(), certificate.cuts, strict=True)).weighted()) > 3
 
 
-@pytest.mark.campaign(2)
+@pytest.mark.campaign(24)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("generator", [Kelley(), LevelSet(), ProximalBundle(), AnalyticCenter()], ids=repr)
 @pytest.mark.parametrize("name", ["MAXL", "Goffin", "MXHILB", "L1HILB"])

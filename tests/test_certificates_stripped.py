@@ -154,6 +154,7 @@ def test_a_value_that_keeps_its_witness_back_is_refused_where_one_is_needed(run)
     assert noted.value_proven == (not words)  # from the data and the point alone
 
 
+@pytest.mark.campaign(3)
 def test_cuts_that_were_told_bare_are_given_in_the_file_too(run, tmp_path: Path) -> None:
     _, make = run
     asked = minimize(make(), LevelSet(), rtol=1e-3, max_calls=15, keep_cuts=True)

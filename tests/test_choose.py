@@ -163,6 +163,7 @@ def test_it_serves_every_problem_of_the_table(problem) -> None:
     assert result.choice == explain_choice(oracle)
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize(
     "kind", [kind for kind in ORACLES if kind is not FunctionOracle], ids=lambda kind: kind.__name__
 )

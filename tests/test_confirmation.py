@@ -40,6 +40,7 @@ def test_a_maximum_is_no_minimum(generator, unit, seed):
     assert result.status is Status.CONTRADICTION
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("generator", METHODS, ids=repr)
 def test_waves_are_mostly_found_out(generator):
     """Sums of sines with several wells, declared convex: a proof of the wrong well is rare, and none without probes."""
@@ -58,7 +59,7 @@ def test_waves_are_mostly_found_out(generator):
     assert false["auto"] <= 1
 
 
-@pytest.mark.campaign(4)
+@pytest.mark.campaign(12)
 @pytest.mark.parametrize("generator", METHODS, ids=repr)
 @pytest.mark.parametrize("seed", range(10))
 def test_convex_functions_are_not_accused(generator, seed):

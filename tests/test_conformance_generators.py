@@ -31,7 +31,9 @@ def _pairs() -> list:
     """Parameters for those pairs of generator and problem that the table says can run."""
     few = _one_of_each()
     return [
-        pytest.param(entry, problem, id=f"{entry}-{problem}".replace(" ", "_"))
+        pytest.param(
+            entry, problem, id=f"{entry}-{problem}".replace(" ", "_"), marks=[pytest.mark.campaign(4)] * entry.variant
+        )
         for entry in GENERATORS
         for problem in (few if entry.variant else PROBLEMS)
         if entry.serves(problem)

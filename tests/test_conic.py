@@ -61,6 +61,7 @@ def test_separation_cuts_off_and_keeps_the_cone(cone):
         assert all(y @ z >= -1e-13 * np.linalg.norm(z) for y in cone.separate(z))
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("cone", CONES, ids=repr)
 def test_dual_test_refuses_what_a_member_contradicts(cone):
     rng = np.random.default_rng(1)
@@ -109,6 +110,7 @@ def problems():
     yield "max", cp.Problem(cp.Maximize(cp.min(A @ x) + 7), [cp.norm_inf(x) <= 1])
 
 
+@pytest.mark.campaign(7)
 @pytest.mark.parametrize("generator", [Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()], ids=repr)
 @pytest.mark.parametrize(
     ("name", "problem"), list(problems()), ids=lambda value: value if isinstance(value, str) else ""

@@ -258,6 +258,7 @@ def test_problems_without_variables_are_their_constants():
                 assert minimize(ConicOracle.from_cvxpy(cp.Problem(sense(value), [row]))).status is Status.EMPTY
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_infinite_sides_are_absent(seed):
     """The truth is the same problem with these sides left out."""

@@ -46,6 +46,7 @@ def solved(P, c, A, b, solver):
     return cp.Problem(cp.Minimize(0.5 * cp.quad_form(x, P, assume_PSD=True) + c @ x), rows).solve(solver=solver)
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("generator", FAST, ids=repr)
 @pytest.mark.parametrize("seed", range(4))
 def test_quadratic_programs_agree_with_other_solvers(seed, generator):
@@ -233,6 +234,7 @@ def instances():
     return [pytest.param(entry, id=entry["name"]) for entry in entries if entry["name"] in small]
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("generator", FAST, ids=repr)
 @pytest.mark.parametrize("entry", instances())
 def test_public_programs_are_proven(entry, generator):

@@ -83,6 +83,7 @@ def test_no_cut_exceeds_the_form_anywhere_and_its_error_reaches_the_value(seed, 
             assert sum(max(plane(cut.summands[j], x) for cut in cuts) for j in range(len(cuts[0].summands))) <= true
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     ("decades", "generator", "make"),
     [(7, generator, np.asarray) for generator in FAST]
@@ -123,6 +124,7 @@ def test_a_form_of_whole_numbers_lacks_nothing_and_one_of_full_rank_neither():
     assert not squares_of(sparse.csr_array(P)).lack.any()
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("multicut", [True, False])
 @pytest.mark.parametrize("below", [1e-15, 1e-12, 4e-10, 1e-7])
 @pytest.mark.parametrize("seed", range(3))

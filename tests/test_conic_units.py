@@ -46,6 +46,7 @@ def test_linear_programs_in_all_units_have_the_default_radius_beside_the_point(s
     assert run.certificate().verify(oracle).proven
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("generator", [ProximalBundle(), LevelSet(), AnalyticCenter()], ids=repr)
 @pytest.mark.parametrize(("seed", "unit"), [*enumerate(UNITS)][::4])
 def test_quadratic_programs_in_all_units(seed, unit, generator):

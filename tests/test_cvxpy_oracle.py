@@ -98,6 +98,7 @@ def test_half_spaces_hold_every_feasible_point():
     assert cut.violation == pytest.approx(1, abs=1e-5)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("generator", [AnalyticCenter(), Kelley(), LevelSet(), ProximalBundle()], ids=repr)
 @pytest.mark.parametrize(("make", "box"), [(projection, (-2, 3)), (transport, (0, 3)), (entropy, (0.1, 4))])
 def test_minimum_over_the_parameters(make, box, generator):

@@ -35,6 +35,7 @@ def write(path, text):
     return path
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("name", names())
 def test_known_sets_have_the_size_stated(name):
     entry = CATALOG[name]

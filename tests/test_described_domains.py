@@ -87,6 +87,7 @@ def test_points_are_inside_and_points_outside_are_refused(name):
                 verify.violations(described, [], [verify.units(hexadecimal(z)) for z in off.tolist()])
 
 
+@pytest.mark.campaign(9)
 @pytest.mark.parametrize("name", DOMAINS)
 def test_runs_on_them(name, tmp_path):
     """The largest of random affine functions, and a sum of two squares, by methods that keep different cuts."""

@@ -37,6 +37,7 @@ EUCLIDEAN_ONLY = (Ball,)
 each_domain = pytest.mark.parametrize("domain", DOMAINS, ids=repr)
 
 
+@pytest.mark.campaign(2)
 @each_domain
 @settings(max_examples=60, deadline=None)
 @given(point=points, other=points)

@@ -210,6 +210,7 @@ def test_other_domains_and_matrices_from_lanczos(domain):
     assert oracle.prove_value(ValueClaim(domain.interior_point(), cut.upper)) == pytest.approx(truth, rel=1e-11)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("order", [20, 60])
 @pytest.mark.parametrize("kind", ["dense", "sparse", "cluster"])
 def test_larger_orders_against_lapack(order, kind):

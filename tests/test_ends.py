@@ -31,6 +31,7 @@ def distance(target, domain):
     return FunctionOracle(lambda z: (float(np.abs(z - target).sum()), np.sign(z - target)), domain)
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("generator", FAST, ids=repr)
 @pytest.mark.parametrize("n", [1, 5, 50])
 @pytest.mark.parametrize("shift", [0.0, -7.0])
@@ -101,7 +102,7 @@ def test_bounds_that_cross_by_more_than_the_tolerance_close_nothing() -> None:
     assert BoundTracker(Simplex(2)).resolution == 0.0
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.campaign(9)
 @pytest.mark.parametrize("generator", [*FAST, None], ids=repr)
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_printed_is_at_most_what_was_asked(generator, seed) -> None:

@@ -79,6 +79,7 @@ def test_claims_are_left_alone_where_rounding_would_cost_something(monkeypatch: 
     assert fewest_claims(BOX, terms) is terms
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize(
     "generator", [Subgradient(), MirrorDescent(), Ellipsoid(), ProximalBundle(max_cuts=6)], ids=repr
 )

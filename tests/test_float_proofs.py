@@ -82,7 +82,7 @@ def proven_value(oracle, claim, exact=False):
         return None
 
 
-@pytest.mark.campaign(8)
+@pytest.mark.campaign(48)
 @pytest.mark.parametrize("seed", range(200))
 def test_a_value_in_floats_is_at_least_the_exact_one_and_decides_alike(seed, monkeypatch) -> None:
     rng = np.random.default_rng(seed)
@@ -125,7 +125,7 @@ def prove_cut(oracle, claim, exact=False):
         return None
 
 
-@pytest.mark.campaign(8)
+@pytest.mark.campaign(16)
 @pytest.mark.parametrize("seed", range(200))
 def test_cuts_in_floats_are_told_at_least_the_exact_excess_and_decide_alike(seed) -> None:
     rng = np.random.default_rng(seed)

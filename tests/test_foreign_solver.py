@@ -128,6 +128,7 @@ def test_the_solver_works_while_the_oracle_waits_and_not_beside_it():
     assert threads() == []
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("how", ["limit", "converged", "oracle", "callback", "interrupt", "returned", "solver"])
 def test_its_thread_ends_with_the_run(how):
     def failing(z):
@@ -385,6 +386,7 @@ WORKED = {
 }
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("name", WORKED)
 def test_worked_examples_keep_every_bound(examples, name):
     pytest.importorskip(WORKED[name], reason=f"{WORKED[name]} is not installed: pip install 'oracle-opt[peers]'")

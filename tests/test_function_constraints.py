@@ -46,6 +46,7 @@ def _slope(factor, z):
     return factor.T @ (factor @ z) / norm if norm else np.zeros(len(z))
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize(
     "generator", [None, Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle(), Ellipsoid()], ids=repr
 )
@@ -132,6 +133,7 @@ def test_a_constraint_that_answers_no_numbers_is_refused_by_its_number(answer):
         oracle.query(Query(np.zeros(1)))
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_constraint_is_held_in_the_unit_of_its_own_terms(seed):
     """Balls and slabs of random sizes, in domains up to 1e6 times as wide: the minimum is known by hand."""

@@ -63,6 +63,7 @@ def points_of(oracle, instance, count, seed=0):
     return [center + (one - center) * min(1.0, radius / max(1e-9, np.linalg.norm(one - center))) for one in found]
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_cuts_are_proven_but_for_rounding_and_forged_ones_by_no_more_than_is_true(name):
     instance = named(name)
@@ -232,6 +233,7 @@ def test_enclosures_hold_what_they_enclose():
             wrong()
 
 
+@pytest.mark.campaign(12)
 @pytest.mark.parametrize("name", [one.name for one in problems.suite("nonsmooth")])
 def test_formulas_of_proofs_are_the_functions_that_are_asked(name: str) -> None:
     """At random points near and far: the proven value is the value that the oracle answers, and no cut exceeds it."""

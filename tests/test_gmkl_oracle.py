@@ -58,6 +58,7 @@ def points(p, count, seed=0):
     return made
 
 
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize("r", [*REGULARIZERS, HuberNorm()], ids=repr)
 @pytest.mark.parametrize("C", [0.5, 100.0])
 def test_conforms(r, C) -> None:
@@ -117,6 +118,7 @@ OPTIMA = {
 CASES = [(name, p) for name, optima in OPTIMA.items() for p in optima]
 
 
+@pytest.mark.campaign(9)
 @pytest.mark.parametrize(("name", "p"), CASES, ids=str)
 @pytest.mark.parametrize("tuned", [False, True])
 def test_certified_optima_of_the_lp_form(training_part, name, p, tuned) -> None:

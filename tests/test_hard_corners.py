@@ -41,6 +41,7 @@ def quadratic_program(n, n_equations, rank, seed, nearly=False, scale=0.0):
     return ConicOracle(c, A, b, [Zero(n_equations), Nonnegative(2 * n)], P=(P + P.T) / 2, domain=domain), known
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("generator", FAST, ids=repr)
 @pytest.mark.parametrize(
     ("n", "equations", "rank", "seed", "kind"),

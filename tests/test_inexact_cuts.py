@@ -72,6 +72,7 @@ class Erring(Oracle):
         return float(solved.fun)
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("error", [1e-1, 1e-3, 1e-6])
 @pytest.mark.parametrize(("generator", "domain"), ON_DOMAINS)
 @pytest.mark.parametrize(("seed", "split"), [(0, False), (1, False), (2, False), (3, True)])

@@ -78,7 +78,7 @@ def minimum(problem, seed):
     return truth
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.campaign(15)
 @pytest.mark.parametrize("problem", [overflowing, barrier])
 @pytest.mark.parametrize("generator", METHODS, ids=repr)
 @pytest.mark.parametrize("seed", range(4))
@@ -97,7 +97,7 @@ def test_every_method_goes_on_where_a_function_is_infinite(problem, generator, s
     assert len(result.history) == result.n_calls
 
 
-@pytest.mark.campaign(3)
+@pytest.mark.campaign(9)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("make", [generators.Kelley, generators.ProximalBundle, generators.AnalyticCenter])
 def test_most_methods_still_converge(make, seed):
@@ -216,6 +216,7 @@ def test_an_answer_told_again_counts_in_the_average_and_in_no_conflict():
     assert result.status in (Status.MAX_CALLS, Status.CONVERGED, Status.EXHAUSTED)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("generator", METHODS, ids=repr)
 @pytest.mark.parametrize("domain", [Box(-np.ones(6), np.ones(6)), Simplex(6)], ids=repr)
 @pytest.mark.parametrize("count", [1, 10])

@@ -42,6 +42,7 @@ from oracle_opt.oracles import (
 pytestmark = pytest.mark.usefixtures("unflushed")
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("make", [absolute, tiny_mkl], ids=["function", "mkl"])
 @pytest.mark.parametrize("generator", [LevelSet(), Kelley(), SPG(), Subgradient()], ids=lambda g: type(g).__name__)
 def test_killed_at_random_bytes_and_resumed(tmp_path, make, generator) -> None:

@@ -6,6 +6,7 @@ The truth of a run in single precision is the same problem in double precision, 
 from __future__ import annotations
 
 import pickle
+from math import inf
 
 import numpy as np
 import pytest
@@ -48,6 +49,7 @@ def rank_one(rng, n):
     return [np.eye(n), v @ v.T, near, 10.0 ** rng.uniform(-3, 3) * u @ u.T]
 
 
+@pytest.mark.campaign(12)
 @pytest.mark.parametrize("given", [np.float64, np.float32])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", [Hinge, SquaredHinge, EpsilonInsensitive])
@@ -101,6 +103,7 @@ def test_a_kernel_with_a_negative_eigenvalue_says_what_it_lacks() -> None:
             assert GramBank([K]).rounding == lacks
 
 
+@pytest.mark.campaign(inf)
 def test_mixed_norms_count_what_a_kernel_lacks() -> None:
     """Passed in double precision with an eigenvalue of -1e-9: bounds meet those of the kernel without."""
     for seed in range(10):
@@ -129,6 +132,7 @@ ORACLES = {
 }
 
 
+@pytest.mark.campaign(11)
 @pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("kind", [Hinge, SquaredHinge, OneClass, EpsilonInsensitive])
 @pytest.mark.parametrize("kept", [0, 1 << 26])

@@ -186,6 +186,7 @@ def test_bytes_are_known_before(dtype):
         KernelList.default(dtype=dtype, memory_budget=5599).fit(X)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(
     "kernels", [KernelList.default, lambda **o: KernelList(["laplacian", "linear", "cosine"], **o)]

@@ -148,6 +148,7 @@ def test_equal_rows_of_other_labels_stay_two_points() -> None:
     assert np.allclose(ours.decision_function(NEW), theirs.decision_function(NEW), atol=1e-5)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("options", [{}, {"multiclass": "ovo"}, {"norm": 2}, {"norm": "mixed"}], ids=str)
 @pytest.mark.parametrize("shared", [False, True])
 def test_several_classes_are_told_apart(options, shared) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from oracle_opt.learn import MKLClassifier, MKLOneClass, MKLRegressor
@@ -17,6 +18,7 @@ ESTIMATORS = [
 ]
 
 
+@pytest.mark.campaign(7)
 @parametrize_with_checks(ESTIMATORS)
 def test_the_checks_of_scikit_learn(estimator, check) -> None:
     check(estimator)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,11 +35,13 @@ X, Y = make_classification(80, 4, n_informative=3, n_redundant=0, flip_y=0.2, ra
 SMALL = KernelList([GaussianKernels(n_widths=3), PolynomialKernels((1, 2))])
 
 
+@pytest.mark.campaign(13)
 @parametrize_with_checks([MKLClassifierCV(SMALL, Cs=(1.0, 10.0), cv=2, probability=True)])
 def test_the_checks_of_scikit_learn(estimator, check) -> None:
     check(estimator)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     "options",
     [
@@ -137,6 +141,7 @@ def test_what_cannot_be_searched_is_refused_with_the_fold() -> None:
         MKLClassifier(SMALL, C=[0.1, 1.0]).fit(X, Y)
 
 
+@pytest.mark.campaign(inf)
 def test_a_search_over_c_norm_and_kernels() -> None:
     """A table, three classes in words, recipes as candidates; with two processes as with one."""
     grid = {"C": [1.0, 10.0], "norm": [1.0, 2.0], "kernels": [BY_GROUP, ["linear", "rbf"]]}

@@ -21,6 +21,7 @@ from oracle_opt.oracles import GaussianKernels, KernelList, PolynomialKernels
 SMALL = KernelList([GaussianKernels(n_widths=2), PolynomialKernels((1,))])
 
 
+@pytest.mark.campaign(8)
 @parametrize_with_checks([MKLClassifier(SMALL, multiclass="ovo", probability=True)])
 def test_the_checks_of_scikit_learn(estimator, check) -> None:
     check(estimator)

@@ -343,6 +343,7 @@ def optimum(charged, name):
     return least(FORMULATIONS[name].free(w, d) + charged.charge(f, cp.Variable()))
 
 
+@pytest.mark.campaign(9)
 @pytest.mark.parametrize(("loss", "name"), PAIRS)
 def test_value_and_certified_optimum(loss, name):
     charged, formulation = LOSSES[loss], FORMULATIONS[name]
@@ -368,6 +369,7 @@ def test_value_and_certified_optimum(loss, name):
     assert again.query(Q(result.point)).upper == pytest.approx(result.upper_bound, rel=1e-7)
 
 
+@pytest.mark.campaign(10)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", ["l1", "groups", "squared lp norm", "entropy"])
 def test_conforms(loss, name):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -71,6 +73,7 @@ KINDS = (
 )
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_bounds_of_every_call_hold_the_optimum_of_max_cut(kind):
     C = matrices(kind, np.random.default_rng(KINDS.index(kind)))
@@ -90,6 +93,7 @@ def test_where_nothing_is_to_be_gained_the_value_is_zero():
     assert run.n_calls <= 2
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("fixed", [ORDER, ORDER - 9, 3])
 @pytest.mark.parametrize("seed", range(3))
 def test_other_entries_and_sides_and_rows_that_share_the_rest(fixed, seed):
@@ -277,6 +281,7 @@ def test_the_factor_is_the_primal_solution():
     assert np.vdot(R, C @ R) == pytest.approx(run.upper_bound, rel=1e-6)
 
 
+@pytest.mark.campaign(inf)
 def test_a_cluster_of_eigenvalues_takes_few_products(monkeypatch):
     """Next to a solution the largest eigenvalues are one cluster: all of it comes, with a vector outside."""
     rng, n = np.random.default_rng(0), 1000

@@ -46,6 +46,7 @@ def dual_by_clarabel(kernels, y, loss, regularizer):
     return float(problem.value)
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("solver", SOLVERS, ids=named)
 @pytest.mark.parametrize("name", OPTIMA)
 def test_certified_optima(name, solver, training_part):
@@ -60,6 +61,7 @@ def test_certified_optima(name, solver, training_part):
         assert (result.history.upper_bound >= optimum * (1 - 6e-7)).all()
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("solver", SOLVERS, ids=named)
 @pytest.mark.parametrize("p", EXPONENTS)
 @pytest.mark.parametrize("seed", range(3))

@@ -1,6 +1,7 @@
 """lp-norm multiple kernel learning: how runs end, repeat and fail, and bad arguments."""
 
 import importlib
+from math import inf
 from time import perf_counter
 
 import numpy as np
@@ -223,6 +224,7 @@ def test_seconds_of_a_run_are_parts_of_it(solver):
     assert result.generator_seconds == pytest.approx(history.generator_seconds.sum())
 
 
+@pytest.mark.campaign(inf)
 def test_many_kernels_do_not_widen_the_gap_that_counts():
     """The value at a start of ones grows with p, and a share of the decrease from there counts as closed."""
     from oracle_opt.oracles import RBFBank

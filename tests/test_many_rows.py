@@ -58,6 +58,7 @@ def known_optimum(c, A, b, equations=0):
     return linprog(c, **rows, bounds=(-RADIUS, RADIUS), method="highs")
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 @pytest.mark.parametrize("kind", ["random", "duplicates", "parallel", "zero rows", "curved", "lengths"])
 @pytest.mark.parametrize("n", [2, 12])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from math import inf
 from time import perf_counter
 
 import numpy as np
@@ -128,6 +129,7 @@ def exact_minorant(oracle, cut):
     return value - (0 if dual.ridge is None else dual.ridge @ (b * b) / 2), forms
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("accuracy", [1e-1, 1e-4, 0.0])
 @pytest.mark.parametrize("name", LOSSES)
 def test_cuts_are_proven_in_exact_arithmetic(name, accuracy) -> None:
@@ -225,6 +227,7 @@ def test_four_thousand_points_do_not_zigzag(C, monkeypatch) -> None:
     assert oracle.dual.free(cut.extras["signed_dual"]).size > (100 if n == C else 500)
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("width", [0.0, 0.1, 0.5])
 def test_a_step_along_the_last_moves_never_lowers_the_objective(seed, width, monkeypatch) -> None:
@@ -252,6 +255,7 @@ def test_a_step_along_the_last_moves_never_lowers_the_objective(seed, width, mon
     assert known.value <= cut.upper
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("most", [70, 100])
 @pytest.mark.parametrize("C", [1.0, 100.0, 1e4])
 @pytest.mark.parametrize("loss", [LeastSquares, SquaredEpsilonInsensitive, SquaredHinge])
@@ -414,6 +418,7 @@ def test_lp_norms_without_a_combined_kernel(solver) -> None:
     assert results[1].lower_bound <= results[0].upper_bound
 
 
+@pytest.mark.campaign(inf)
 def test_a_spoilt_newton_step_without_room_for_its_matrix() -> None:
     """Where the free variables do not fit into the budget, the fallback ends the run."""
     oracle = GMKLOracle(BANKS["on the fly"], LABELS, LpRegularizer(1.33), C=1e3, memory_budget=BUDGET)

@@ -1,6 +1,7 @@
 """Mixed-norm MKL: one oracle for mirror descent, the paper's alternation and cutting planes."""
 
 from dataclasses import replace
+from math import inf
 
 import cvxpy as cp
 import numpy as np
@@ -236,6 +237,7 @@ def test_a_group_that_tells_nothing_costs_rounding_alone() -> None:
         assert truth * (1 - 1e-6) <= result.upper_bound
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("n_groups", "C"), [(2, 10.0), (2, 1000.0), (6, 10.0), (6, 1000.0)])
 def test_groups_that_tell_nothing_do_not_hold_the_gap_up(n_groups, C, seed) -> None:
@@ -256,6 +258,7 @@ def test_groups_that_tell_nothing_do_not_hold_the_gap_up(n_groups, C, seed) -> N
         assert result.certificate().verify(oracle, exact).proven
 
 
+@pytest.mark.campaign(inf)
 def test_eleven_groups_of_real_data_close_a_millionth() -> None:
     data = pytest.importorskip("sklearn.datasets").load_diabetes()
     X, y = data.data[:300] / data.data.std(axis=0), data.target[:300]

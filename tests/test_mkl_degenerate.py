@@ -65,6 +65,7 @@ def test_a_kernel_that_is_a_multiple_of_another(factor):
     assert result.upper_bound == pytest.approx(objective(max(1.0, factor) * K, y, 10.0), rel=1e-5)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(("p", "n"), [(3, 80), (500, 4), (5000, 3), (1, 40), (1, 2), (4, 2)])
 @pytest.mark.parametrize("copies", [1, 2])
 def test_many_kernels_few_points_and_the_other_way_round(p, n, copies, dtype):

@@ -43,6 +43,7 @@ def weights(p, count, seed=0):
     return points
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_conforms(kind, dtype):

@@ -34,6 +34,7 @@ def weights(p, count, seed=0):
     return points
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("C", [1e-3, 10.0, 1e4])
 @pytest.mark.parametrize("class_weight", [None, {1: 3.0, -1: 0.5}])
 def test_conforms(C, class_weight):

@@ -54,6 +54,7 @@ def proven(result, oracle, path):
     return loaded, verdict
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("loss", ["weighted hinge", "regression", "one class"])
 def test_every_method(method, loss, tmp_path):
@@ -64,6 +65,7 @@ def test_every_method(method, loss, tmp_path):
     assert verdict.lower - 1e-6 * abs(best) <= best <= verdict.upper + 1e-6 * abs(best)
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize(("loss", "name"), [pair for pair in PAIRS if pair[1] not in ("l1", "own")][::3])
 def test_every_formulation(loss, name, tmp_path):
     charged, formulation = LOSSES[loss], FORMULATIONS[name]
@@ -99,6 +101,7 @@ def test_machines_that_share_weights(generator, regularizer, tmp_path):
     proven(minimize(oracle(), generator(), rtol=1e-5, max_calls=200), oracle(), tmp_path / "run.jsonl")
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("loss", [Hinge(10.0), SquaredHinge(1.0), EpsilonInsensitive(1.0, 0.1), OneClass(0.4)])
 @pytest.mark.parametrize("kind", ["rbf", "features", "stored"])
@@ -145,6 +148,7 @@ def test_other_data_are_refused(tmp_path):
                 loaded.verify(other, exact=exact)
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize("C", [10.0, 1e4])
 @pytest.mark.parametrize("loss", [Hinge, SquaredHinge, lambda C: EpsilonInsensitive(C, 0.1), lambda C: OneClass(0.4)])
 def test_kernels_of_very_different_size(loss, C, tmp_path):

@@ -25,6 +25,7 @@ def problem(request, training_part):
     return request.param, MKLOracle(uci_bank(X), y, C=100.0)
 
 
+@pytest.mark.campaign(12)
 @pytest.mark.parametrize("generator", [AnalyticCenter(), Kelley(), LevelSet()], ids=lambda g: type(g).__name__)
 def test_cutting_planes_reach_the_papers_gap(problem, generator) -> None:
     name, oracle = problem

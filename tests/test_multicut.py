@@ -159,6 +159,7 @@ METHODS = [
 ]
 
 
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize(
     ("method", "domain"),
     [

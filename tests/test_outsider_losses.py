@@ -118,6 +118,7 @@ def optimum(formulation, charge, labels, kernels, targets):
     return least(0.5 * cp.square(sum(norms)) + losses)
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("formulation", ["l1", "lp", "groups", "several machines", "groups of several machines"])
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_loss_of_ones_own_is_certified(name, formulation):

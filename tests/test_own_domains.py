@@ -109,6 +109,7 @@ def minimum(name: str, make, seed: int) -> float:
     return optimum(make(domain, seed)[1], constraints)
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize(("make", "seed"), [(quadratic, 0), (maximum, 1)])
 @pytest.mark.parametrize(
     ("name", "generator"), PAIRS, ids=lambda part: part if isinstance(part, str) else type(part).__name__

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from math import inf
 
 import numpy as np
 import pandas as pd
@@ -46,6 +47,7 @@ def test_names():
     assert tuple(EXPERIMENTS) == NAMES
 
 
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_quick(name, out):
     result = CliRunner().invoke(main, [name, "--quick", "--out", str(out)])
@@ -200,6 +202,7 @@ def test_growth():
     assert np.isnan(growth([1, 2], [3.0, np.nan]))
 
 
+@pytest.mark.campaign(inf)
 def test_runs_are_kept_and_shared_by_the_tables_of_a_paper(tmp_path, monkeypatch):
     """Tables 2 and 7 have sums under p = 1.1 by PGD and SPG() in common; what is there is asked once, and not run."""
     options = Options(tmp_path, quick=True)
@@ -216,6 +219,7 @@ def test_runs_are_kept_and_shared_by_the_tables_of_a_paper(tmp_path, monkeypatch
     assert len(Results.read(tmp_path / "spg-quick")) == 5 + 3 * 3 - 2 + 3
 
 
+@pytest.mark.campaign(inf)
 def test_processes_change_no_figure_but_seconds(tmp_path):
     tables = []
     for jobs in (1, 2):

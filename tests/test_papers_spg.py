@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 import pytest
 from papers_data import QUICK, figures, made_up_studies, svm_value
@@ -191,6 +193,7 @@ def test_by_hand_spg_gmkl_ends_with_the_floor_and_not_without_it():
     assert found == {1e-4: (True, True), 0.0: (False, False)}
 
 
+@pytest.mark.campaign(inf)
 def test_by_hand_searches_of_pgd_get_stuck_on_loose_machines():
     """To the gap of 1e-3 in the units of the objective: the paper's reason why PGD fails, "inaccurate gradient"."""
     kernels = of_quick_set()

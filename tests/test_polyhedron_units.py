@@ -49,7 +49,7 @@ def drawn(seed, decades):
     return A, b, columns * (middle - room), columns * (middle + room), c, float(rng.normal())
 
 
-@pytest.mark.campaign(8)
+@pytest.mark.campaign(32)
 @pytest.mark.parametrize("decades", [0, 3, 5])
 @pytest.mark.parametrize("seed", range(100))
 def test_bounds_are_true_in_any_unit(seed, decades):

@@ -74,6 +74,7 @@ def test_a_problem_says_what_it_is(problem: Problem) -> None:
     assert found.identity() == problem.identity()
 
 
+@pytest.mark.campaign(4)
 @all_of([problem for problem in SUITE if problem.n <= 500 and problem.name not in SLOW])
 def test_an_instance_starts_in_its_domain(problem: Problem) -> None:
     instance = problem()
@@ -84,6 +85,7 @@ def test_an_instance_starts_in_its_domain(problem: Problem) -> None:
     assert problem().oracle.identity() == instance.oracle.identity()
 
 
+@pytest.mark.campaign(6)
 @all_of(SMALL)
 def test_cuts_are_true_and_the_optimum_is_between_the_bounds(problem: Problem) -> None:
     instance = problem()

@@ -66,6 +66,7 @@ def oracles(loss="hinge", accuracy=1e-11, regularizer=None, bank=BANK):
     return dense, free
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("r", [LpRegularizer(1.33), LpRegularizer(1, power=1), ElasticNet()], ids=repr)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_answers_are_those_of_the_dense_oracle(loss, r) -> None:
@@ -102,6 +103,7 @@ def test_entries_are_as_exact_as_is_said() -> None:
         np.testing.assert_array_equal(kernel.diagonal(), 1.0)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("accuracy", [1e-1, 1e-3, 0.0])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_values_and_errors_hold_in_exact_arithmetic(loss, accuracy) -> None:

@@ -142,6 +142,7 @@ GENERATORS: list[QueryPointGenerator] = [
 DOMAINS = [Box(np.full(6, -2.0), np.full(6, 1.5)), Simplex(6, 2.0)]
 
 
+@pytest.mark.campaign(19)
 @pytest.mark.parametrize("told", [True, False], ids=["summands", "whole"])
 @pytest.mark.parametrize("domain", DOMAINS, ids=repr)
 @pytest.mark.parametrize("generator", GENERATORS, ids=repr)

@@ -14,6 +14,7 @@ from oracle_opt.generators import Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import BendersOracle, ConicOracle, read_smps
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.skipif("ORACLE_OPT_PROBLEMS" not in os.environ, reason="ORACLE_OPT_PROBLEMS names no folder")
 @pytest.mark.parametrize("n_summands", [1, 16])
 @pytest.mark.parametrize("generator", [ProximalBundle(), LevelSet(), Kelley()], ids=repr)

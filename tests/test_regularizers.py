@@ -76,6 +76,7 @@ def test_conjugate_is_the_supremum(r: Regularizer) -> None:
             assert -found.fun > 10.0
 
 
+@pytest.mark.campaign(6)
 @pytest.mark.parametrize("r", REGULARISERS, ids=repr)
 @pytest.mark.parametrize("longest", [1.0, 1.7, np.inf])
 def test_dual_bound_is_the_best_of_the_ray(r: Regularizer, longest: float) -> None:

@@ -365,6 +365,7 @@ def published(kind, names):
     return [pytest.param(kind, Path(folder) / kind / i["file"], i, id=i["name"]) for i in items if i["name"] in names]
 
 
+@pytest.mark.campaign(4)
 @pytest.mark.parametrize(
     ("kind", "path", "item"),
     published("tsp", ["gr17", "gr24", "bayg29", "att48", "berlin52", "swiss42", "brazil58"])

@@ -110,6 +110,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("generator", [ProximalBundle, LevelSet, Kelley, AnalyticCenter])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_certificate_bounds_the_problem_itself(family, generator, tmp_path):

@@ -22,6 +22,7 @@ from oracle_opt.oracles import (
 from oracle_opt.proof.claim import ClaimKind, ValueClaim
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("multicut", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_honest_cuts_are_proven_and_values_bounded(kind, multicut):
@@ -43,6 +44,7 @@ def test_honest_cuts_are_proven_and_values_bounded(kind, multicut):
             assert cut.value <= known <= cut.upper
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("multicut", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_forged_claims_are_refused_or_what_is_proven_is_true(kind, multicut):
@@ -222,6 +224,7 @@ def test_methods_keep_of_a_cut_what_proves_it_and_no_more(multicut):
     assert oracle.recover(result.history.cuts).violation <= 1e-6
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("multicut", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_floats_say_no_less_than_fractions(kind, multicut):

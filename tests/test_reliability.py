@@ -32,6 +32,7 @@ def load(monkeypatch: pytest.MonkeyPatch):
             del sys.modules[name]
 
 
+@pytest.mark.campaign(10)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_small_part_of_each_campaign(load, name: str) -> None:
     tally, module = load("_tally").Tally(), load(name)

@@ -7,6 +7,7 @@ import hashlib
 import importlib
 import json
 import re
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -162,6 +163,7 @@ def test_costs_are_the_first_calls_that_pass(page: str, results: Results, tau: i
             assert tuple(run) not in seconds
 
 
+@pytest.mark.campaign(inf)
 def test_a_big_study_stays_small_and_says_what_it_left_out(tmp_path: Path) -> None:
     """2,000 runs of 500 calls."""
     study = big_results(instances=50, seeds=5, generators=8, calls=500)

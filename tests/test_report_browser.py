@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,7 @@ def test_everything_is_drawn(browser: Browser, page: Path, results: Results) -> 
         assert name in text
 
 
+@pytest.mark.campaign(9)
 @pytest.mark.parametrize("test", ["certified", "more-wild"])
 @pytest.mark.parametrize("cost", ["calls", "oracle seconds", "total seconds"])
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -413,6 +415,7 @@ def test_figures_follow_the_window(browser: Browser, page: Path) -> None:
     assert wide > 600
 
 
+@pytest.mark.campaign(inf)
 def test_a_big_study_opens(browser: Browser, tmp_path: Path) -> None:
     study = big_results(instances=50, seeds=5, generators=8, calls=200)
     browser.open(study.report(tmp_path / "big.html"))

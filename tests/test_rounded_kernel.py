@@ -1,5 +1,7 @@
 """What a machine solved on a rounded kernel proves of the exact one, and lp-MKL where that and memory matter."""
 
+from math import inf
+
 import numpy as np
 import pytest
 
@@ -69,6 +71,7 @@ def test_products_in_little_memory_give_the_same_weights(monkeypatch):
         monkeypatch.undo()
 
 
+@pytest.mark.campaign(inf)
 def test_the_gap_asked_is_reached_with_very_many_kernels():
     """From weights of 1 it was not: a run ended when the gap was small beside what it had come down from."""
     rng = np.random.default_rng(0)

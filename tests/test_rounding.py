@@ -90,6 +90,7 @@ def random_assignment(seed):
     return costs, uses, np.maximum(np.ceil(0.9 * uses.sum(axis=1) / m), uses.max(axis=1)).astype(int)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("maximize", [False, True])
 def test_assignments(maximize):
     for seed in range(12):

@@ -6,6 +6,7 @@ import json
 import resource
 import runpy
 import sys
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,7 @@ def test_a_journal_takes_up_the_run(scale, monkeypatch, capsys, tmp_path):
     assert [row["calls"] for row in first] == [row["calls"] for row in again]
 
 
+@pytest.mark.campaign(inf)
 def test_a_process_that_is_killed_is_started_once_more(scale, tmp_path):
     """The first start sleeps and is killed, the second finds what it left and prints."""
     mark = tmp_path / "mark"

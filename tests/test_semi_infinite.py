@@ -37,6 +37,7 @@ def ellipsoids(seed, n=6, k=8, rank=2):
     return rng.normal(size=n), worst, x, [*rows, cp.abs(x) <= 5]
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("generator", FAST, ids=repr)
 @pytest.mark.parametrize("seed", range(3))
 def test_ellipsoidal_uncertainty_is_a_second_order_program(seed, generator):

@@ -61,6 +61,7 @@ def by_clarabel(loss: Hinge | SquaredHinge, r: Regularizer | None) -> float:
     return float(problem.value)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("r", REGULARIZERS, ids=str)
 @pytest.mark.parametrize("loss", [Hinge(0.5), SquaredHinge(0.5)], ids=str)
 def test_bounds_enclose_the_optimum_of_an_independent_solver(loss, r) -> None:

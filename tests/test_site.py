@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -23,6 +24,7 @@ WRITTEN = [page for page in PAGES if page.is_relative_to(DOCS)]
 LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=\"([^\"]*)\"")
 
 
+pytestmark = pytest.mark.campaign(inf)  # building it takes a minute; `make site` does the same
 needs_browser = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt-get install chromium")
 # What reaches over the right edge of the window, or a word of it does, but for what scrolls in a box of its own.
 OUTSIDE = """

@@ -220,6 +220,7 @@ def extensive(kind, width, sides, cap):
     return linprog([1.0, *([0.75, 0.5] * 4)], rows, upper).fun
 
 
+@pytest.mark.campaign(3)
 @pytest.mark.parametrize("section", SECTIONS)
 @pytest.mark.parametrize("sign", [-1.0, 0.0, 1.0])
 @pytest.mark.parametrize("kind", ["L", "G", "E"])

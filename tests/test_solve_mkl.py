@@ -63,6 +63,7 @@ def by_clarabel(kernels, cost, regularizer):
     return float(problem.value)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("regularizer", REGULARIZERS)
 @pytest.mark.parametrize("loss", losses(np.ones(2), np.ones(2)))
 @pytest.mark.parametrize("seed", [0, 1])

@@ -39,6 +39,7 @@ def assert_same(one, other):
     assert one.cut.extras["n_steps"] == other.cut.extras["n_steps"]
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(
     "solver", [NewtonMKL(), SMOMKL(), SMOMKL(polish_points=0), SMOMKL(polish_points=0, working_points=4)], ids=repr
@@ -209,6 +210,7 @@ def test_asking_twice_asks_the_same(solver):
     assert cut.upper - cut.lower_bound <= 1e-6 * cut.upper
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize(
     "solver", [NewtonMKL(), NewtonMKL(fallback=None), SMOMKL(), SMOMKL(polish_points=0, working_points=5)], ids=repr
 )

@@ -17,6 +17,7 @@ def starts(oracle):
     return {"middle": oracle.domain.interior_point(), "corner": 0.9 * upper}
 
 
+@pytest.mark.campaign(17)
 @pytest.mark.parametrize("start", ["middle", "corner"])
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 @pytest.mark.parametrize("generator", METHODS, ids=repr)
@@ -31,6 +32,7 @@ def test_minimum_is_proven(generator, family, start):
     assert result.success or slow
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("generator", METHODS, ids=repr)
 def test_polak2(generator):
     instance = problems.find("nonsmooth/Polak2")[0]()

@@ -49,6 +49,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.campaign(5)
 @pytest.mark.parametrize("problem", SMALL, ids=lambda problem: problem.name.replace(" ", "_"))
 def test_small_files_are_proven_from_the_data(problem: problems.Problem) -> None:
     path, proof = FOLDER / certificate_name(problem), PROOFS[problem.name]

@@ -108,6 +108,7 @@ def test_a_script_needs_no_guard_and_no_module_of_its_own(tmp_path) -> None:
     assert "Results(12 runs of 3 generators on 2 instances: 12 CONVERGED)" in done.stdout
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_killed_at_any_moment_and_run_again(tmp_path, jobs) -> None:
     command, folder = [*script(tmp_path), jobs], tmp_path / "study"

@@ -2,6 +2,7 @@
 
 import importlib
 import pickle
+from math import inf
 
 import numpy as np
 import pytest
@@ -124,6 +125,7 @@ def test_many_kernels_on_many_columns():
     np.testing.assert_allclose(bank.combine(weights), full, rtol=0, atol=bank.noise(700) * full.max())
 
 
+@pytest.mark.campaign(inf)
 @pytest.mark.parametrize("build", BUILDS, ids=NAMES)
 def test_powers_of_two_on_all_numbers(build):
     """All single numbers from -1 to -2**-25; below -1 what is left after rounding counts, and that is among these."""

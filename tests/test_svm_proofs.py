@@ -88,6 +88,7 @@ def test_values_are_above_those_of_a_conic_solver(loss, name):
         assert known - 1e-7 * abs(known) <= proven <= cut.upper + 1e-12 * abs(cut.upper)
 
 
+@pytest.mark.campaign(9)
 @pytest.mark.parametrize(("loss", "name"), PROVEN)
 def test_a_forged_witness_proves_no_more_than_is_true(loss, name):
     oracle, cut = queried(loss, name)
@@ -105,6 +106,7 @@ def test_a_forged_witness_proves_no_more_than_is_true(loss, name):
         assert oracle.prove_value(replace(value, witness={**value.witness, "bias": bias})) >= truth
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize(("loss", "name"), PROVEN)
 def test_a_stronger_claim_is_charged(loss, name, exact):

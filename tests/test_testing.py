@@ -62,6 +62,7 @@ DOMAINS = [
 ]
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("domain", DOMAINS, ids=repr)
 @pytest.mark.parametrize("seed", range(2))
 def test_domains(domain: Domain, seed: int) -> None:
@@ -109,6 +110,7 @@ def test_oracles(kind: type[Oracle]) -> None:
     check_oracle(oracle, other=other, feasible=feasible, pickles=kind not in HOLD_SOLVERS)
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("domain", small_domains(), ids=repr)
 def test_small_problems(domain: Domain) -> None:
     """The problems that generators are held against are true themselves."""

@@ -281,6 +281,7 @@ def run_of(group, seed):
     return result
 
 
+@pytest.mark.campaign(2)
 @pytest.mark.parametrize("group", GROUPS)
 def test_most_runs_succeed_in_all_units(group) -> None:
     """A run that says why no run can prove more counts, too: 1e-6 of 1e-12 of the terms is below their rounding."""

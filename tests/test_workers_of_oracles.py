@@ -66,6 +66,7 @@ def test_an_executor_that_forks_is_refused_before_it_forks(tmp_path) -> None:
 POINTS = [np.array(x) for x in ([5.0, 6.0, 7.0], [8.0, 2.0, 0.5], [0.0, 0.0, 0.0], [5.0, 6.0, 7.0])]
 
 
+@pytest.mark.campaign(8)
 @pytest.mark.parametrize("n_summands", [1, 4])
 @pytest.mark.parametrize("penalty", [20.0, None], ids=["complete", "incomplete"])
 @pytest.mark.parametrize("vary", KINDS[1:], ids="+".join)
