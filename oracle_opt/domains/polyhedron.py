@@ -21,6 +21,7 @@ from oracle_opt.domains.programs import (
     ProgramFailure,
     bounded,
     deepest_point,
+    least_squares,
     linear_program,
     project_by_osqp,
     solved,
@@ -276,7 +277,7 @@ class Polyhedron(Domain):
         found = np.r_[u[used], v]
         for _ in range(2):  # the second time for what rounding left
             reduced = slope[between].astype(np.longdouble) + found.astype(np.longdouble) @ matrix
-            found = found - np.linalg.lstsq(scaled, units * reduced.astype(float), rcond=None)[0] / norms
+            found = found - least_squares(scaled, units * reduced.astype(float)) / norms
         u = np.zeros_like(u)
         u[used] = np.maximum(found[: len(used)], 0.0)
         return u, found[len(used) :]
@@ -351,7 +352,7 @@ class Polyhedron(Domain):
             if (np.abs(missed) <= room)[off].all():
                 return point
             rows = self._rows[off] * units / self._norms[off, None]
-            moved = point - units * np.linalg.lstsq(rows, missed[off] / self._norms[off], rcond=None)[0]
+            moved = point - units * least_squares(rows, missed[off] / self._norms[off])
             point = np.clip(moved, self.lower, self.upper)
             units = np.where(point == moved, units, 0.0)
         return point if self.contains(point) else self._pulled_in(point)
@@ -361,7 +362,7 @@ class Polyhedron(Domain):
         away = (point - self._interior) / self._units
         if len(self.equality_rhs):
             rows = self.equality_matrix * self._units / self._norms[len(self.b) :, None]
-            away -= np.linalg.lstsq(rows, rows @ away, rcond=None)[0]
+            away -= least_squares(rows, rows @ away)
         away *= self._units
         rows = np.vstack([self.A, np.eye(self.dimension), -np.eye(self.dimension)])
         room = np.maximum(np.r_[self.b, self.upper, -self.lower] - rows @ self._interior, 0.0)

@@ -127,6 +127,14 @@ def deepest_point(known: LinearConstraints, units: Vector, depths: Vector) -> Ve
     return center
 
 
+def least_squares(matrix: Matrix, sides: Vector) -> Vector:
+    """The shortest vector that solves equations best, by a factorization with pivots: a fifth of the work of an SVD."""
+    from scipy import linalg  # only here: the import takes time
+
+    found: Vector = linalg.lstsq(matrix, sides, check_finite=False, lapack_driver="gelsy")[0]
+    return found
+
+
 def _sides(known: LinearConstraints) -> tuple[Matrix, Vector]:
     """Rows and right-hand sides of the inequalities, of the upper bounds and of the lower ones."""
     (A, b), eye = known.inequalities, np.eye(len(known.lower))

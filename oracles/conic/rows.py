@@ -19,7 +19,6 @@ from oracle_opt.oracles.conic.row_matrix import RowMatrix, dense_rows, n_entries
 HELD = 1000  # the domain takes up at most so many inequalities unasked: it is made of dense matrices
 ODD = 16  # rows whose largest entry is beyond 2 to this, or below its inverse, are brought to 1
 SMALL = 1e-4  # least width of a variable, in units of the largest: else points miss rows by more than 1e-5 of it
-TIGHTENED = 200  # most variables whose extent is found, by two linear programs each
 
 
 def rows_of(cones: Sequence[Cone], kind: type[Cone]) -> NDArray[np.intp]:
@@ -56,9 +55,8 @@ def domain_of_rows(
     """``{x : A x == b on the equations, A x <= b on the inequalities}``; `None` if that is empty.
 
     An inequality of one variable becomes its bound, however far away. Where there is none the radius stands in, as a
-    promise (`promised_bounds`). For a quadratic objective the bounds are brought down to the extent of the set: the
-    radius is only a statement, and a proof loses to rounding and tolerances what a wide box leaves. Its interior point
-    is near the center then, as a quadratic is large far out.
+    promise (`promised_bounds`). For a quadratic objective the interior point is near the center, as a quadratic is
+    large far out.
     """
     counts = n_entries(A)
     missed = np.r_[np.abs(b[equations][counts[equations] == 0]), -b[inequalities][counts[inequalities] == 0]]
@@ -79,7 +77,6 @@ def domain_of_rows(
             equality_rhs=f,
             lower=lower,
             upper=upper,
-            tighten=quadratic and len(lower) <= TIGHTENED,
             center=free.center if quadratic else None,
             promised=promised,
         )
