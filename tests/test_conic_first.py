@@ -215,3 +215,30 @@ def test_cones_of_ones_own_are_not_proposed_for():
     assert minimize(oracle).success
     free = ConicOracle([1.0], [[1.0]], [2.0], [Zero(1)])
     assert replace(free.propose(), words="").point == pytest.approx([2.0])
+
+
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+@pytest.mark.parametrize("seed", range(40))
+def test_problems_without_a_minimum_or_of_any_numbers_end_with_a_word(seed):
+    """Unbounded, infeasible, of entries of all sizes: no exception, no false bound, no success without a minimum."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    cones = [Nonnegative(m), SecondOrder(n + 1), *([Exponential()] if seed % 3 == 0 else [])]
+    rows = sum(cone.dimension for cone in cones)
+    far = 10.0 ** rng.integers(-12, 12, size=(rows, 1)) if seed % 2 else 1.0
+    A, b = far * rng.normal(size=(rows, n)) * (rng.random((rows, n)) < 0.7), np.ravel(far * rng.normal(size=(rows, 1)))
+    oracle = ConicOracle(rng.normal(size=n), A, b, cones)
+    result = minimize(oracle, max_calls=5)
+    assert result.lower_bound <= result.upper_bound or result.status in (Status.CONTRADICTION, Status.OUTSIDE)
+    x = cp.Variable(n)
+    K = [b[:m] - A[:m] @ x >= 0, cp.SOC(b[m] - A[m] @ x, b[m + 1 : m + n + 1] - A[m + 1 : m + n + 1] @ x)]
+    if seed % 3 == 0:
+        K.append(cp.ExpCone(*(b[i] - A[i] @ x for i in range(-3, 0))))
+    problem = cp.Problem(cp.Minimize(oracle.problem.c @ x), K)
+    try:
+        problem.solve(solver=cp.CLARABEL)
+    except cp.error.SolverError:
+        return
+    if problem.status == "optimal" and result.success:
+        assert result.lower_bound <= problem.value + 1e-6 * (1.0 + abs(problem.value))
+    assert not (result.success and problem.status in ("infeasible", "unbounded"))

@@ -29,6 +29,7 @@ REPAIRS = 3
 MANY_ROWS = ((10, 20_000), (100, 400_000))
 
 
+@np.errstate(all="ignore")
 def proposed(oracle: ConicConstraints, lagrangian: Lagrangian) -> Proposal | None:
     """What Clarabel proposes; `None` where it does not know a cone, or inequalities of few variables are many.
 
@@ -50,7 +51,17 @@ def proposed(oracle: ConicConstraints, lagrangian: Lagrangian) -> Proposal | Non
         return Proposal(None, None, f"{name} failed: {failure}")
     if "Infeasible" in status or not (np.isfinite(x).all() and np.isfinite(z).all()):
         return Proposal(None, None, f"{name}: {status}")
-    y = wider.refined(x, z, s)[:m]
+    try:
+        y = wider.refined(x, z, s)[:m]
+        minorant = lagrangian.minorant(oracle.domain, x, y)
+    except (
+        ArithmeticError,
+        np.linalg.LinAlgError,
+        RuntimeError,
+    ) as failure:  # of a singular matrix, or of numbers too large
+        return Proposal(None, None, f"{name}: {status}, of which nothing is proven: {failure}")
+    if not (np.isfinite(minorant.constant) and np.isfinite(minorant.slope).all()):
+        return Proposal(None, None, f"{name}: {status}, of which nothing is proven")
     point, words, shift = _onto_equations(oracle, lagrangian, x), f"{name}: {status}", 0.0
     for _ in range(REPAIRS):
         answer = oracle._separate(point)
@@ -62,7 +73,7 @@ def proposed(oracle: ConicConstraints, lagrangian: Lagrangian) -> Proposal | Non
         if "Solved" not in ended:
             break
         point, words = _onto_equations(oracle, lagrangian, again), f"{name}: {status}, repaired by {shift:.0e}"
-    return Proposal(point, lagrangian.minorant(oracle.domain, x, y), words)
+    return Proposal(point, minorant, words)
 
 
 def with_rows_of(problem: ConicProblem, domain: Domain) -> ConicProblem:
