@@ -242,3 +242,23 @@ def test_problems_without_a_minimum_or_of_any_numbers_end_with_a_word(seed):
     if problem.status == "optimal" and result.success:
         assert result.lower_bound <= problem.value + 1e-6 * (1.0 + abs(problem.value))
     assert not (result.success and problem.status in ("infeasible", "unbounded"))
+
+
+@pytest.mark.parametrize("kind", ["linear", "quadratic", "second-order"])
+@pytest.mark.parametrize("seed", range(4))
+def test_floats_charge_at_least_what_fractions_do(kind, seed):
+    """On a box, where both take the same maximum; of multipliers that solve the problem, and of others."""
+    rng = np.random.default_rng(seed)
+    problem = ConicOracle.from_cvxpy(modeled(kind, seed)).problem
+    oracle = ConicOracle.from_problem(problem, domain=Box([-1e3] * len(problem.c), [1e3] * len(problem.c)))
+    made = oracle.propose().minorant
+    groups = ConeGroups(problem.cones)
+    for k in range(6):
+        x, y = made.extras["point"], made.extras[MULTIPLIERS]
+        if k > 2:
+            x = x + rng.normal(size=len(x))
+            y = np.abs(y) * rng.uniform(0, 2, len(y)) + 10.0 ** -rng.integers(0, 12) * rng.random(len(y))
+        constant = made.constant + float(rng.normal()) * 10.0 ** -rng.integers(0, 14) * (k > 0)
+        witness = {"point": x, MULTIPLIERS: groups.lifted(y)}
+        claim = CutClaim(ClaimKind.MINORANT, constant, made.slope + 1e-9 * (k % 2), witness=witness)
+        assert Fraction(oracle.prove_cut(claim)) >= oracle.prove_cut(claim, exact=True)
