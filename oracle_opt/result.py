@@ -50,6 +50,7 @@ class Status(Enum):
         "A point outside the stated radius of the domain has a value below the bound for all points within it: no "
         "minimizer lies there, and nothing is proven. State a larger radius."
     )
+    EDGE = "The gap has closed within what is promised of a minimizer, and the best point lies at the edge of that."
     STOPPED = "The callback asked to stop."
     INTERRUPTED = "Interrupted from the keyboard."
     FAILED = "An exception ended the run."

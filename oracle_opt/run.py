@@ -121,10 +121,11 @@ class Run:
     def _made(self, status: Status, reason: str) -> Result:
         """The result: all that was computed, frozen."""
         bounds, recorder, options = self.bounds, self.recorder, self.options
-        wanted = bounds.wanted(options.rtol, options.atol)
+        wanted, warnings = bounds.wanted(options.rtol, options.atol), bounds.warnings()
+        if status.success and warnings:
+            status = Status.EDGE
         message = summary(status, reason, self.oracle.domain.promise(), bounds, recorder, wanted)
         memory, memory_growth = recorder.memory()
-        warnings = bounds.warnings()
         return Result(
             point=None if bounds.incumbent is None else bounds.incumbent.point,
             cut=bounds.incumbent,
@@ -133,7 +134,7 @@ class Run:
             gap=bounds.gap,
             relative_gap=bounds.relative_gap,
             status=status,
-            success=status.success and not warnings,
+            success=status.success,
             message=f"{message} {self.choice}" if self.choice else message,
             n_calls=recorder.n_calls,
             n_serious=recorder.n_serious,
