@@ -79,8 +79,8 @@ class ConeGroups:
             y[rows] = dual.lower
         return y
 
-    def tangents(self, z: Vector, s: Vector, b: Vector) -> sparse.csr_array:
-        """W, block by block: in which directions, and how far, the vector z of the dual cone may be moved.
+    def moved(self, A: sparse.csr_array, z: Vector, s: Vector, b: Vector) -> sparse.csr_array:
+        """``W @ A``, W telling in which directions, and how far, the vector z of the dual cone may be moved.
 
         Inequalities may move as far as they are from 0, equations far; of a curved cone it is the tangent plane of the
         dual cone at z, whose normal is the direction of the slack s.
@@ -98,14 +98,15 @@ class ConeGroups:
             rows.append(np.repeat(at, k, axis=1).ravel())
             columns.append(np.tile(at, (1, k)).ravel())
             entries.append(block.ravel())
+        where = np.concatenate(rows), np.concatenate(columns)
+        found = sparse.csr_array((np.concatenate(entries), where), shape=(m, m)) @ A
         for cone, its in self.matrices:
             Z = cone.matrix(z[its]) * np.linalg.norm(z[its])
-            some = [cone.vector(0.5 * (Z @ M + M @ Z)) for M in map(cone.matrix, np.eye(cone.dimension))]
-            rows.append(np.repeat(its, len(its)))
-            columns.append(np.tile(its, len(its)))
-            entries.append(np.array(some).ravel())
-        where = np.concatenate(rows), np.concatenate(columns)
-        return sparse.csr_array((np.concatenate(entries), where), shape=(m, m))
+            used = np.unique(A[its].indices)
+            some = [cone.vector(0.5 * (Z @ M + M @ Z)) for M in map(cone.matrix, A[its][:, used].toarray().T)]
+            where = np.tile(its, len(used)), np.repeat(used, len(its))
+            found = found + sparse.csr_array((np.ravel(some), where), shape=A.shape)
+        return found
 
     def inward(self, shift: Vector) -> Vector:
         """A direction into the cones, by so much in each row that is not 0; equations have none."""

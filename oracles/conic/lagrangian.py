@@ -7,6 +7,7 @@ problem decides how high the minorant is: r, times the size of the domain, is wh
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +29,7 @@ LONG = float(np.finfo(np.longdouble).eps)
 DENSE = 600  # variables up to which the equations of `refined` are factorized as a dense matrix
 RIDGE = 1e-13  # on the diagonal of these equations, which is 1
 ROUNDS = 4
+MOST = 10**8  # entries of matrices, for all variables, up to which multipliers are refined
 
 
 class Lagrangian:
@@ -92,26 +94,13 @@ class Lagrangian:
         of second order, and taken up in the next round.
         """
         problem, A = self.problem, self.A
-        WA = sparse.csc_array(self.groups.tangents(z, s, problem.b) @ A)
-        K = sparse.csc_array(A.T @ WA)
-        scale = np.sqrt(np.maximum(K.diagonal(), 1e-300))
-        if A.shape[1] <= DENSE:
-            dense = K.toarray() / np.outer(scale, scale)
-            dense[np.diag_indices_from(dense)] += RIDGE
-            factor = linalg.cho_factor(dense, check_finite=False)
-
-            def solved(r: Vector) -> Vector:
-                found: Vector = linalg.cho_solve(factor, r / scale, check_finite=False) / scale
-                return found
-        else:
-            D = sparse.diags_array(1.0 / scale)
-            ridged = sparse.csc_matrix(D @ K @ D + RIDGE * sparse.eye_array(len(scale)))
-            lu = splu(ridged, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
-
-            def solved(r: Vector) -> Vector:
-                found: Vector = lu.solve(r / scale) / scale
-                return found
-
+        if sum(cone.order**2 for cone, _ in self.groups.matrices) * A.shape[1] > MOST:
+            return self.groups.lifted(z)
+        WA = sparse.csc_array(self.groups.moved(A, z, s, problem.b))
+        try:
+            solved = _factorized(sparse.csc_array(A.T @ WA))
+        except (np.linalg.LinAlgError, RuntimeError):  # singular, for all the ridge
+            return self.groups.lifted(z)
         base = (problem.c if problem.P is None else problem.P @ x + problem.c).astype(np.longdouble)
         wide, y, least = self._turned.astype(np.longdouble), self.groups.lifted(z), np.inf
         best = y
@@ -122,3 +111,17 @@ class Lagrangian:
                 best, least = y, size
             y = self.groups.lifted(y - WA @ solved(r))
         return best
+
+
+def _factorized(K: sparse.csc_array) -> Callable[[Vector], Vector]:
+    """What solves equations of a symmetric matrix, scaled and with a ridge: densely where they are few."""
+    scale = np.sqrt(np.maximum(K.diagonal(), 1e-300))
+    if len(scale) <= DENSE:
+        dense = K.toarray() / np.outer(scale, scale)
+        dense[np.diag_indices_from(dense)] += RIDGE
+        factor = linalg.cho_factor(dense, check_finite=False)
+        return lambda r: linalg.cho_solve(factor, r / scale, check_finite=False) / scale
+    D = sparse.diags_array(1.0 / scale)
+    ridged = sparse.csc_matrix(D @ K @ D + RIDGE * sparse.eye_array(len(scale)))
+    lu = splu(ridged, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+    return lambda r: lu.solve(r / scale) / scale
