@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -182,9 +183,9 @@ def with_equations_found(
 ) -> EquationsFound:
     """Turn inequalities and bounds that no point leaves slack into equations, and drop equations that others imply.
 
-    The sum of the slacks of all that may be equations is maximized. What is slack there is none, and the rest is asked
-    again, until no slack exceeds 1e-9 of the terms of its row. The last sum, as multipliers prove it, bounds each of
-    its slacks: so wide may the set be across such an equation.
+    The sum of the slacks of all that may be equations, for all that a deep point tells, is maximized. What is slack
+    there is none, and the rest is asked again, until no slack exceeds 1e-9 of the terms of its row. The last sum, as
+    multipliers prove it, bounds each of its slacks: so wide may the set be across such an equation.
     """
     from scipy import linalg, sparse  # only here: the import takes time
 
@@ -199,6 +200,9 @@ def with_equations_found(
     extent, depths = np.maximum(np.abs(lower), np.abs(upper)), norms.copy()
     program = linear_program(np.zeros(n), lower, upper, A, b, given.equality_matrix, given.equality_rhs)
     tolerances = list(_TOLERANCES)
+    with suppress(ProgramFailure, InvalidArgument):  # what a deep point leaves slack is no equation
+        bounds = LinearConstraints(given.equality_matrix, given.equality_rhs, lower, upper, A, b)
+        tight &= sides - rows @ deepest_point(bounds, units, norms) < THIN * norms
     while True:
         weights = (tight * shares).astype(np.longdouble)
         slope = weights @ rows
