@@ -212,10 +212,7 @@ class AnalyticCenter(QueryPointGenerator):
         return self._blocks.without_small(z, self.vanishing)
 
     def _polytope(self) -> Polytope:
-        """Rows in units of the largest slope; with theta, counted down from the upper bound, as last variable.
-
-        The variables are those that are not fixed.
-        """
+        """Rows of free variables, in units of the largest slope; theta, below the upper bound, is the last variable."""
         pool, n, box, free = self._model.pool, len(self._free), self._constraints, self._free
         slopes, normals, equalities = pool.objective.compact, pool.feasibility.compact, box.equality_matrix
         steep, scale = pool.objective.steepness, pool.feasibility.steepness

@@ -252,10 +252,7 @@ class ProximalBundle(QueryPointGenerator):
             start = done.multipliers
 
     def _resort(self, center: ObjectiveCut) -> ProximalPhase:
-        """Where the center would be asked again and the gap is more than rounding: the step of Kelley's method.
-
-        In badly scaled variables the quadratic master ends at its tolerance while the cuts prove more.
-        """
+        """Kelley's step where the master, in bad scales, ends at its tolerance and would ask the center again."""
         rounding = RESOLUTION * abs(self._pool.upper)
         least = _model_minimum(self._domain, self._pool) if self._gap() > rounding else None
         if least is not None:

@@ -60,10 +60,7 @@ def cut_rounding(point: Vector, value: float, slope: Vector) -> tuple[float, flo
 def closed(
     upper: float, lower: float, rtol: float, atol: float = 0.0, resolution: float = 0.0, price: float = 0.0
 ) -> bool:
-    """Whether a gap is closed: within the tolerances, or both bounds are 0 up to the resolution of the value.
-
-    Bounds that cross by more than that close nothing: then the best point misses a constraint.
-    """
+    """Whether a gap is closed: within the tolerances, or both bounds are 0 or cross by no more than their rounding."""
     gap = upper - lower
     if not isfinite(gap):
         return False

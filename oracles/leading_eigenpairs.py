@@ -156,9 +156,6 @@ def absolute_norm(M: sparse.csr_array) -> float:
 
 
 def euclidean_norm(entries: Vector) -> float:
-    """Root of the sum of squares, in units of the largest entry: these neither underflow nor overflow.
-
-    The unit is a power of two, so that nothing else changes.
-    """
+    """Root of the sum of squares, in units of a power of two near the largest entry: no underflow, no overflow."""
     unit = int(np.frexp(np.abs(entries).max(initial=0.0))[1])
     return float(np.ldexp(np.linalg.norm(np.ldexp(entries, -unit)), unit))

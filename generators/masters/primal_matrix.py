@@ -87,13 +87,7 @@ def _root(V: Matrix) -> Matrix:
 
 
 class PrimalWitness(Mapping[str, Matrix]):
-    """Witness of a minorant, computed when it is read: `factor` and, where there are blocks of order one, `diagonal`.
-
-    Parameters
-    ----------
-    matrix : PrimalMatrix
-        W.
-    """
+    """Witness W of a minorant, computed when read: `factor` and, with blocks of order one, `diagonal`."""
 
     def __init__(self, matrix: PrimalMatrix) -> None:
         self._matrix = matrix

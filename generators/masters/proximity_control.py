@@ -109,10 +109,7 @@ class ProximityControl:
 
 
 def first_step(domain: Domain, cut: ObjectiveCut, share: float = 1.0, scale: Vector | None = None) -> float:
-    """Return a share of the distance to the minimizer of a cut over the domain; 1 where that is infinite or 0.
-
-    On a simplex, a box or a ball the distance is about the diameter. Its squares are weighted by `scale`, if given.
-    """
+    """Return a share of the distance, in the metric `scale`, to a cut's minimizer on the domain; 1 if inf or 0."""
     away = domain.minimize_linear(cut.subgradient)[1] - cut.point
     if scale is not None:
         away = np.sqrt(scale) * away

@@ -242,10 +242,7 @@ def size_of(domain: Domain, cuts: tuple[CutClaim, ...], shares: list[Fraction], 
 
 
 def _judged(prove: Callable[[C, bool], Bound | None], oracle: Oracle, claim: C, exact: bool, name: str) -> Bound | None:
-    """What the oracle says of a claim; `None` if the claim is taken as given, as it says itself or nobody can prove it.
-
-    A claim that keeps back the witness of its kind is refused: else anything could be claimed.
-    """
+    """What the oracle says of a claim, whose witness may not be kept back; `None` if the claim is taken as given."""
     missing = oracle.missing_witness(claim)
     try:
         found = prove(claim, exact)

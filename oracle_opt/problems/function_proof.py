@@ -97,18 +97,10 @@ class ProvenTangent(NamedTuple):
 
 
 class FunctionProof(ABC):
-    """Judges claims of a function of the suite.
+    """Judges claims of a function of the suite."""
 
-    Attributes
-    ----------
-    witness : tuple of str
-        What tells the tangent of a cut; nothing where the slope of the cut does.
-    n_summands : int
-        How many summands the answers have, 0 for none.
-    """
-
-    witness: tuple[str, ...] = ()
-    n_summands: int = 0
+    witness: tuple[str, ...] = ()  # what tells the tangent of a cut; nothing where the slope of the cut does
+    n_summands: int = 0  # how many summands the answers have, 0 for none
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain

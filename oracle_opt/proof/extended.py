@@ -19,13 +19,6 @@ class Extended(Floats):
     """Long doubles x, and radii; what is below or above them are floats.
 
     Arithmetic, sums and maxima alone: roots and powers are those of `Floats`.
-
-    Examples
-    --------
-    >>> from oracle_opt.proof.extended import Extended
-    >>> third = Extended.of(1.0) * (1.0 / 3.0)
-    >>> third.below() <= 1.0 / 3.0 <= third.above()
-    True
     """
 
     __slots__ = ()

@@ -213,14 +213,7 @@ class BeforeRounding(Bank):
 
 
 def stored_kernels(bank: KernelBank) -> GramBank:
-    """Return a bank that keeps all entries of the kernels of another one, which it asks for those at new points.
-
-    Returns
-    -------
-    GramBank
-        It takes ``4 p n (n + 1)`` bytes, and as many again for the pairs that it is asked for. It is as exact as the
-        `entries` of the other one.
-    """
+    """Return a bank of ``4 p n (n + 1)`` bytes and more that keeps all entries of another, which sees new points."""
     n, p = bank.n_points, bank.n_kernels
     packed = np.empty((p, n * (n + 1) // 2))
     at_once = max(ENTRIES_AT_ONCE // (n * p), 1)

@@ -27,10 +27,7 @@ Counts = NDArray[np.int64]
 def jobs_of(
     costs: Matrix, uses: Counts, capacities: Counts, witness: Mapping[str, Any], agent: int | None, in_fractions: bool
 ) -> Examined | None:
-    """Cost of jobs that agents do, and how often each is done; of one agent, or of all.
-
-    That agent i does job j is number ``i * n + j`` of the witness. A relaxed solution keeps the capacities.
-    """
+    """Cost of jobs and how often each is done, by one agent or all; that i does j is number ``i * n + j``."""
     m, n = costs.shape
     chosen = pairs_of(witness, (m, n), "agents of jobs", agent)
     if chosen is None:

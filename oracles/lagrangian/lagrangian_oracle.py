@@ -346,10 +346,7 @@ class LagrangianOracle(Oracle):
         return replace(primal, points=points, arrays=self._arrays(points, shares[used]))
 
     def _arrays(self, points: Sequence[Vector], weights: Matrix) -> dict[str, Any]:
-        """Average of the relaxed solutions at these multipliers in the arrays of the problem, if they are known.
-
-        The weights have a row a point and a column a summand.
-        """
+        """Average of relaxed solutions in the problem's arrays, if known: a row of weights each, a column a summand."""
         return {}
 
     def identity(self) -> str:

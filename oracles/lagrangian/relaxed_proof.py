@@ -66,10 +66,7 @@ def cut_excess(claim: CutClaim, found: Examined, domain: Domain, sign: float, rh
 
 
 def checked_point(claim: ValueClaim, domain: Domain, inequality: NDArray[np.bool_]) -> Vector:
-    """The multipliers of a claim; those of inequalities that are negative within the domain's tolerance count as 0.
-
-    At negative ones the dual function would bound nothing.
-    """
+    """The multipliers of a claim; those of inequalities that are negative within the domain's tolerance count as 0."""
     u = numbers("point", claim.point, domain.dimension)
     if not domain.contains(u):
         raise Refuted(f"the point is not in the domain of the multipliers, {domain!r}")
@@ -138,10 +135,7 @@ def checked_examine(examine: Examine | Sequence[Examine] | None, count: int | No
 
 
 def by_user(examine: Sequence[Examine], witness: Mapping[str, Any], dimension: int, in_fractions: bool) -> Examined:
-    """What a user's own functions tell of a relaxed solution, of each its part; all parts together are examined.
-
-    A cost that is a float may be rounded, where fractions and whole numbers mean themselves.
-    """
+    """What a user's own functions tell of a relaxed solution, of each its part; all parts together are examined."""
     try:
         x, sizes = np.ravel(witness["compact"]), [-1]
         if len(examine) > 1:

@@ -57,27 +57,12 @@ class CombinedKernel:
 
 
 class DenseMachine(SVMMachine):
-    """Combines the kernels of all points, ``8 n**2`` bytes, and solves on that matrix.
+    """Combines the kernels of all points, ``8 n**2`` bytes, in a `room` that others may share, and solves there.
 
     From one solution to the next few dual variables change. With b' those before, ``S_k(b) = S_k(b') +
     (b - b') @ K_k @ (b + b')``, which reads the pairs of a changed entry and a support vector only: the forms are
-    updated in this way where it reads at most 3/4 of the pairs of support vectors.
-
-    Parameters
-    ----------
-    bank : KernelBank or ProductBank
-        p kernels on n points.
-    dual : LossDual
-        The dual without its kernel.
-    accuracy : float
-        Relative gap where none is asked for.
-    max_steps : int
-        Limit on the steps of one machine.
-    most_updates : int
-        So many times in a row at most forms are updated, so that rounding does not pile up. 0: each time they are
-        summed in full.
-    room : CombinedKernel, optional
-        Where kernels of this bank are combined, perhaps shared with other machines; default: this machine's own.
+    updated in this way where it reads at most 3/4 of the pairs of support vectors, and `most_updates` times in a row at
+    most, so that rounding does not pile up.
     """
 
     def __init__(

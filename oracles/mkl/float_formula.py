@@ -92,10 +92,7 @@ def least_in_floats(proof: Proven) -> float:
 
 
 def forms_near(bank: KernelBank, b: Vector, moved: float, S: Vector, error: tuple[float, float]) -> Floats:
-    """The quadratic forms at any point that differs from b by entries which add up to `moved` e at most.
-
-    S_k differs by ``(2 norm(b, 1) + e) e`` times the largest diagonal entry of K_k at most.
-    """
+    """Forms where entries differ from b by e in all: of S_k ``(2 norm(b, 1) + e) e max(diag K_k)`` at most."""
     wrong = wrong_forms(bank, error)
     if moved:
         wrong = wrong + moved * (2.0 * float(np.abs(b).sum()) + moved) * bank.sizes[0]

@@ -31,21 +31,7 @@ class SVMOracle(KernelWeightsOracle):
     """An oracle of kernel weights with one machine, whose cuts are laid out for it.
 
     Each cut has the extras `signed_dual`, the coefficients b of the points in the decision function, shape (n,);
-    `alpha`, their absolute values; `bias`; and `n_steps` of the machine.
-
-    Parameters
-    ----------
-    machine : KernelMachine
-        p kernels on n points, and a loss.
-    weights : Groups or Regularized
-    max_solves : int, optional
-        As for `KernelWeightsOracle`.
-
-    Attributes
-    ----------
-    y : ndarray or None
-        Labels or targets: a copy of what was given.
-    loss : Loss
+    `alpha`, their absolute values; `bias`; and `n_steps` of the machine. `y` is a copy of the labels or targets.
     """
 
     bank: Any

@@ -35,32 +35,16 @@ LARGEST = 1e140
 
 
 class WeightSet(ABC):
-    """What oracles of kernel learning differ in besides their machines: where the weights w are, and what they cost.
-
-    Attributes
-    ----------
-    domain : Domain
-        Where w is.
-    n_kernels : int
-        p.
-    convex : bool
-        Whether r is, so that minorants are proven.
-    gives : frozenset of kinds of answers
-        Those that depend on the weights alone.
-    several : bool
-        Whether there is more than one group, with weights c to be found besides.
-    order : ndarray of int, shape (p,)
-        The kernel of each weight.
-    """
+    """What oracles of kernel learning differ in besides their machines: where the weights w are, and what they cost."""
 
     __repr__ = by_attributes
 
-    domain: Domain
-    n_kernels: int
-    convex: bool = True
-    gives: frozenset[Kind] = frozenset()
-    several: bool = False
-    order: NDArray[np.intp]
+    domain: Domain  # where w is
+    n_kernels: int  # p
+    convex: bool = True  # whether r is, so that minorants are proven
+    gives: frozenset[Kind] = frozenset()  # those that depend on the weights alone
+    several: bool = False  # whether there is more than one group, with weights c to be found besides
+    order: NDArray[np.intp]  # the kernel of each weight, shape (p,)
 
     def clean(self, w: Vector) -> Vector:
         """Weights of the domain, without what rounding put below 0 where that matters."""

@@ -75,10 +75,7 @@ class EntropyDual(LossDual):
         return value, numbers.of(0.0)
 
     def conjugate(self, slope: Numbers, less: Any) -> Numbers:
-        """See `LossDual.conjugate`: ``C log(1 + exp(z))``, ``z = y slope - less``, which rises with z.
-
-        It is ``max(z, 0) + log(1 + u)`` with ``u = exp(-abs(z))``, and ``(1 + u) log(1 + u) = d(u) + u``.
-        """
+        """See `LossDual.conjugate`: ``C log(1 + exp(z))``, ``z = y slope - less``, by ``u = exp(-abs(z))``."""
         numbers, rise = type(slope), slope * self.y
         z = numbers.of((rise if less is None else rise - less).above())
         u = (-abs(z)).expm1() + 1.0
@@ -173,10 +170,7 @@ class EntropyDual(LossDual):
             v, moved = step
 
     def _step(self, K: Matrix, v: Vector, moved: Vector, bias: float, b: Vector) -> tuple[Vector, Vector] | None:
-        """The next v and its ``K @ v``: with D the curvature of the losses, ``(I + D K) dv = b - v - D dbias``.
-
-        With ``s = sqrt(D)`` the matrix is ``s (I + s K s) / s``. None if nothing descends any more but by rounding.
-        """
+        """The next v and ``K @ v``: ``(I + D K) dv = b - v - D dbias``, D the curvature; None at rounding."""
         f = np.clip(moved + bias, -FLAT, FLAT)
         from scipy.special import expit  # only here: the import takes time
 

@@ -22,26 +22,15 @@ class LossDual(ABC):
 
     ``h_i(0) = 0``, so that ``L(t b) >= t L(b)`` for all t from 0 to 1. The machine is ``max L(b) - 1/2 b @ K @ b`` over
     ``lower <= b <= upper``, ``sum(b) == total``. `Separable` has a piecewise quadratic h, the logistic loss an entropy.
-
-    Attributes
-    ----------
-    linear, lower, upper : ndarray of shape (n,)
-        The linear term and the box, in which 0 is.
-    ridge : ndarray of shape (n,) or None
-        What of h is counted with the kernel, on its diagonal: ``1/2 ridge_i b_i**2``.
-    total : float
-        The sum.
-    offset : float
-        What was subtracted from the targets to make `linear`.
     """
 
     __slots__ = ()
-    linear: Vector
+    linear: Vector  # the linear term and the box, in which 0 is, shape (n,)
     lower: Vector
     upper: Vector
-    ridge: Vector | None
-    total: float
-    offset: float
+    ridge: Vector | None  # what of h is counted with the kernel, on its diagonal: ``1/2 ridge_i b_i**2``, shape (n,)
+    total: float  # the sum
+    offset: float  # what was subtracted from the targets to make `linear`
 
     @property
     @abstractmethod

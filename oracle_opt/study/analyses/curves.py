@@ -123,10 +123,7 @@ def together(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 def growth(sizes: Sequence[float], seconds: Sequence[float]) -> float:
-    """Exponent of the power law through the points, by least squares of the logarithms; NaN for fewer than two.
-
-    Seconds of NaN are left out.
-    """
+    """Exponent of the power law through the points, by least squares of finite logarithms; NaN for fewer than two."""
     known = np.isfinite(seconds)
     if known.sum() < 2:
         return float("nan")

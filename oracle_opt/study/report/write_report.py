@@ -116,14 +116,7 @@ def write_report(
 
 
 def to_json(value: object) -> str:
-    r"""Write JSON that may stand inside an HTML page.
-
-    Examples
-    --------
-    >>> from oracle_opt.study.report.write_report import to_json
-    >>> to_json({"a": [1, 0.1, float("inf"), float("nan")]}), to_json("</script>")
-    ('{"a":[1,0.1,1e999,null]}', '"\\u003c/script\\u003e"')
-    """
+    r"""Write JSON that may stand inside an HTML page."""
     if value is None:
         return "null"
     if isinstance(value, bool | np.bool_):
