@@ -233,14 +233,10 @@ class SpectralBundle(QueryPointGenerator):
         return self._minorant
 
     def primal_factor(self) -> Matrix | None:
-        """Return a factor of the primal matrix, ``X = R @ R.T``, as far as the run has come.
+        """Factor R, shape (N, k), of the primal matrix ``X = R @ R.T``; None before the first answer.
 
-        It is None before the first answer. Rows of blocks of order one are zero once the bundle has taken over.
-
-        Returns
-        -------
-        ndarray of shape (N, k) or None
-            R: where the A_i fix the diagonal of X, as max-cut's do, its rows are vectors to round.
+        Where the A_i fix the diagonal of X, as max-cut's do, its rows are vectors to round. Rows of blocks of order one
+        are zero once the bundle has taken over.
         """
         if self._low_rank is not None:
             return self._low_rank.shortened()

@@ -168,19 +168,9 @@ class FunctionOracle(Oracle):
     def from_jax(cls, function: Callable[[Any], Any], domain: Domain, **options: Any) -> Self:
         """Make an oracle of a convex function written in JAX; its gradient is taken in double precision.
 
-        Parameters
-        ----------
-        function : callable
-            Maps a JAX array of shape (n,) to a number. It is compiled at the first call.
-        domain : Domain
-            Where the function is minimized.
-        **options
-            As of the constructor; `constraints` are functions of the same kind.
-
-        Raises
-        ------
-        MissingPackage
-            JAX is not installed.
+        The `function` maps a JAX array of shape (n,) to a number and is compiled at the first call. The `domain` and
+        the `options` are as of the constructor, and `constraints` functions of the same kind. `MissingPackage` says
+        that JAX is not installed.
         """
         from oracle_opt.autodiff import of_jax
 
@@ -188,21 +178,9 @@ class FunctionOracle(Oracle):
 
     @classmethod
     def from_torch(cls, function: Callable[[Any], Any], domain: Domain, **options: Any) -> Self:
-        """Make an oracle of a convex function written in PyTorch; its gradient is taken in double precision.
+        """Make an oracle of a convex function written in PyTorch, as `from_jax` does.
 
-        Parameters
-        ----------
-        function : callable
-            Maps a tensor of shape (n,) to a number.
-        domain : Domain
-            Where the function is minimized.
-        **options
-            As of the constructor; `constraints` are functions of the same kind.
-
-        Raises
-        ------
-        MissingPackage
-            PyTorch is not installed.
+        The `function` maps a tensor of shape (n,) to a number; the `domain` and the `options` are as there.
         """
         from oracle_opt.autodiff import of_torch
 
@@ -238,18 +216,7 @@ class FunctionOracle(Oracle):
         return self._violated(point, 0.0)
 
     def missed(self, point: Vector) -> list[tuple[float, float]]:
-        """Values of the constraints at a point, each with the largest one that counts as held there.
-
-        Parameters
-        ----------
-        point : ndarray of shape (n,)
-            A point of the domain.
-
-        Returns
-        -------
-        list of tuple of float
-            A pair for each constraint, in their order.
-        """
+        """Values of the constraints at a `point` of the domain, each with the largest one that counts as held there."""
         answers = [self._constraint(i, point) for i in range(len(self.constraints))]
         return [(value, self._allowed(value, normal, point, self.tolerance)) for value, normal in answers]
 

@@ -183,17 +183,9 @@ class Certificate:
         return made
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the file of the certificate.
+        """Write the file of the certificate to a `path`, which is returned: compressed if it ends in .gz.
 
-        Parameters
-        ----------
-        path : path-like
-            Where; compressed if it ends in .gz. A file of this name is replaced.
-
-        Returns
-        -------
-        Path
-            The same.
+        A file of this name is replaced.
         """
         target = Path(path)
         certificate_file.write(target, certificate_file.content_of(self.records))
@@ -201,23 +193,10 @@ class Certificate:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Certificate:
-        """Read a certificate, without checking what it claims: that is what `verify` does.
+        """Read a certificate that `save` wrote to `path`, without checking what it claims: that is what `verify` does.
 
-        Parameters
-        ----------
-        path : path-like
-            A file that `save` wrote.
-
-        Returns
-        -------
-        Certificate
-
-        Raises
-        ------
-        InvalidCertificate
-            It is none, of another version, cut off or damaged.
-        OSError
-            It cannot be read.
+        `InvalidCertificate` says that it is none, of another version, cut off or damaged; an OSError, that it cannot be
+        read.
         """
         try:
             content = certificate_file.content_at(Path(path))
@@ -242,20 +221,10 @@ class Certificate:
     def verify(self, oracle: Oracle | None = None, exact: bool = False, ask: bool = True) -> CertificateVerdict:
         """Check the certificate: by itself or, with an oracle that was made of the data anew, each of its cuts, too.
 
-        Parameters
-        ----------
-        oracle : Oracle, optional
-            The problem. Without it the cuts and the value at the point are taken as given.
-        exact : bool
-            Whether the oracle shall examine the witnesses in fractions; else in floats with a bound on their rounding.
-        ask : bool
-            Whether the oracle is asked at the best point, and where cuts with a known point were taken, if something
-            has no witness: a value above the claimed one, or below what a cut claims there, refutes the certificate.
-
-        Returns
-        -------
-        CertificateVerdict
-            What holds, with the bounds that are proven.
+        Without an `oracle` the cuts and the value at the point are taken as given. With `exact` it examines the
+        witnesses in fractions, else in floats with a bound on their rounding. With `ask` it is asked at the best point,
+        and where cuts with a known point were taken, if something has no witness: a value above the claimed one, or
+        below what a cut claims there, refutes the certificate. The verdict has the bounds that are proven.
 
         Raises
         ------

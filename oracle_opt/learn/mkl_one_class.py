@@ -74,21 +74,7 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> MKLOneClass:
-        """Learn the weights of the kernels and the machine.
-
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (n, d)
-            Points, one a row.
-        y : ignored
-            There are no labels.
-        sample_weight : array_like of shape (n,), optional
-            Not negative. A row of weight 2 is the same as two rows, and one of weight 0 as none.
-
-        Returns
-        -------
-        self
-        """
+        """Learn the weights of the kernels and the machine of X; `sample_weight` as for `MKLClassifier`, no y."""
         training = self._training()
         if training.norm == "product":
             raise InvalidArgument(
@@ -111,17 +97,7 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
         return KernelList(kernels, standardize=True, on_the_fly="auto", memory_budget=memory_budget, seed=seed)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Decision values of new points, not negative for those like the points of the fit.
-
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (m, d)
-            New points, with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
+        """Decision values of new points X, with the columns of the fit, not negative for those like its points."""
         values = self._values(X)[:, 0]
         values[np.abs(values) <= ON_THE_EDGE * np.abs(self.offset_)] = 0.0
         return values

@@ -76,21 +76,7 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> MKLRegressor:
-        """Learn the weights of the kernels and the machine.
-
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (n, d)
-            Points, one a row.
-        y : array_like of shape (n,)
-            Targets.
-        sample_weight : array_like of shape (n,), optional
-            Factors on C, not negative. A row of weight 2 is the same as two rows, and one of weight 0 as none.
-
-        Returns
-        -------
-        self
-        """
+        """Learn the weights of the kernels and the machine of X, targets y; `sample_weight` as for `MKLClassifier`."""
         training = self._training()
         C, epsilon = checked_C(self.C), real("epsilon", self.epsilon, least=0.0)
         if y is None:
@@ -112,17 +98,7 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Targets of new points.
-
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (m, d)
-            New points, with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
+        """Targets of new points X, with the columns of the fit."""
         return self._values(X)[:, 0]
 
 

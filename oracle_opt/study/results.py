@@ -89,22 +89,10 @@ class Results(Runs):
 
     @classmethod
     def read(cls, folder: os.PathLike[str] | str) -> Results:
-        """Read all runs in the folder of a study.
+        """Read all runs in the `folder` of a study, as `Study.run` was given it.
 
-        Parameters
-        ----------
-        folder : path-like
-            What `Study.run` was given.
-
-        Returns
-        -------
-        Results
-            Instances and generators in the order in which studies in the folder were given them.
-
-        Raises
-        ------
-        StoreMismatch
-            The folder holds no study or one of another format, or a run in it is damaged.
+        Instances and generators are in the order in which studies in the folder were given them. `StoreMismatch` says
+        that the folder holds no study or one of another format, or that a run in it is damaged.
         """
         store = RunStore.existing(folder)
         return results_of(store.load(), store.settings.tau)

@@ -157,18 +157,7 @@ class KernelBank(KeptKernels):
 
     @abstractmethod
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Some entries of every kernel.
-
-        Parameters
-        ----------
-        rows, columns : array_like of int, shapes (r,) and (c,)
-            Indices of points.
-
-        Returns
-        -------
-        ndarray of shape (r, c, p)
-            Entry (i, j, k) is ``K_k[rows[i], columns[j]]``.
-        """
+        """Some entries of every kernel: (i, j, k) of the array is ``K_k[rows[i], columns[j]]``."""
 
     @abstractmethod
     def diagonal(self) -> Matrix:
@@ -229,52 +218,28 @@ class KernelBank(KeptKernels):
         return found
 
     def subset(self, kernels: ArrayLike) -> KernelBank:
-        """Return some of the kernels as a bank of their own, on the same points.
+        """Return some of the `kernels`, at least one, none twice, as a bank of their own, on the same points.
 
-        By default one that asks this bank for all kernels where it has no way to ask for some, see `Bank`.
-
-        Parameters
-        ----------
-        kernels : array_like of int, shape (q,)
-            Indices of kernels, at least one, none twice; they are numbered in this order.
-
-        Returns
-        -------
-        KernelBank
-            It shares memory with this one, and numbers are those of this one: up to rounding, which `noise` and
-            `form_error` of the new bank tell.
+        They are numbered in the order of their indices. The bank shares memory with this one, and numbers are those of
+        this one: up to rounding, which `noise` and `form_error` of the new bank tell. By default it is one that asks
+        this bank for all kernels where it has no way to ask for some, see `Bank`.
         """
         from oracle_opt.oracles.kernels.bank import Bank  # which is a bank itself
 
         return Bank(self, kernels)
 
     def on(self, points: ArrayLike) -> KernelBank:
-        """Return the kernels on some of the points, numbered anew, as a bank of its own.
+        """Return the kernels on some of the `points`, at least one, none twice, numbered anew, as a bank of its own.
 
-        For the machines of pairs of classes, which stand on the same kernels and see a part of the points each.
-
-        Parameters
-        ----------
-        points : array_like of int, shape (r,)
-            Indices of points, at least one, none twice.
-
-        Returns
-        -------
-        KernelBank
-            It shares memory with this one, and its numbers are those of this one.
+        For the machines of pairs of classes, which stand on the same kernels and see a part of the points each. It
+        shares memory with this bank, and its numbers are those of this one.
         """
         from oracle_opt.oracles.kernels.bank import Bank  # which is a bank itself
 
         return Bank(self, points=points)
 
     def before_rounding(self) -> KernelBank:
-        """Return the same kernels as a bank whose errors count its `rounding`: those of the kernels that were meant.
-
-        Returns
-        -------
-        KernelBank
-            This bank, where its `rounding` is 0.
-        """
+        """Return the same kernels as a bank whose errors count its `rounding`: this one where that is 0."""
         from oracle_opt.oracles.kernels.bank import BeforeRounding  # which is a bank itself
 
         return BeforeRounding(self) if self.rounding else self
@@ -282,15 +247,8 @@ class KernelBank(KeptKernels):
     def precise(self, most_bytes: float) -> KernelBank:
         """Return a bank of the same kernels that adds up their `entries`, where its own sums are coarse.
 
-        Parameters
-        ----------
-        most_bytes : float
-            What it may take: ``8 p n (n + 1)`` bytes are needed.
-
-        Returns
-        -------
-        KernelBank
-            This bank, where its sums are as exact as its entries, or where the other one would take more.
+        It is this one, where its sums are as exact as its entries, or where ``8 p n (n + 1)``, the bytes that the
+        other one needs, are more than `most_bytes`.
         """
         n = self.n_points
         if not self.entry_error < COARSE < self.exactness or 8 * self.n_kernels * n * (n + 1) > most_bytes:
@@ -302,18 +260,7 @@ class KernelBank(KeptKernels):
         return self._precise
 
     def label(self, k: int) -> tuple[str, str]:
-        """Name of a kernel, and of its group, which is empty if it has none.
-
-        Parameters
-        ----------
-        k : int
-            Number of the kernel.
-
-        Returns
-        -------
-        tuple of two str
-            The name and the group.
-        """
+        """Name of kernel number `k`, and of its group, which is empty if it has none."""
         return f"kernel {k}", ""
 
     @property

@@ -132,27 +132,11 @@ class SubsetBank(KernelBank):
     ) -> SubsetBank:
         """Draw kernels on random subsets of the features that are not constant.
 
-        Parameters
-        ----------
-        X : array_like or sparse array of shape (n, columns)
-            The points.
-        n_kernels : int
-            p.
-        largest : int, optional
-            Features of a kernel: their number is drawn evenly from 1 to this one. Default: half of those that are not
-            constant, rounded up.
-        widths : tuple of float
-            A width is drawn evenly between these multiples of the root of the mean squared distance of two points on
-            the kernel's features.
-        seed : int
-            Seed. More kernels of the same seed begin with those of fewer, up to a multiple of 16,384.
-        scale : float, optional
-            As for the class.
-
-        Returns
-        -------
-        SubsetBank
-            The bank.
+        X are points, an array or a sparse array, and p is `n_kernels`. The number of features of a kernel is drawn
+        evenly from 1 to `largest`; default: half of those that are not constant, rounded up. A width is drawn evenly
+        between these multiples, `widths`, of the root of the mean squared distance of two points on the kernel's
+        features. More kernels of the same `seed` begin with those of fewer, up to a multiple of 16,384. `scale` is as
+        for the class.
         """
         points = _dense(checked_points(X, "X"))
         bank = cls.__new__(cls)

@@ -305,25 +305,13 @@ class LagrangianOracle(Oracle):
     def recover(self, cuts: Iterable[Cut], weights: ArrayLike | None = None) -> PrimalSolution:
         """Average relaxed solutions to a primal one.
 
-        Parameters
-        ----------
-        cuts : iterable of cuts
-            Cuts of this oracle: ``result.history.cuts`` of a run with ``keep_cuts=True``, or those of a `LightCuts`.
-        weights : array_like of shape (number of cuts,), optional
-            Nonnegative weights of the average, for example ``generator.weight()`` after each call. Default: the weights
-            of the cheapest average among those that violate the constraints least, found by a linear program (the
-            restricted master of Dantzig and Wolfe), with weights of its own for each summand.
+        The `cuts` are of this oracle: ``result.history.cuts`` of a run with ``keep_cuts=True``, or those of a
+        `LightCuts`. The `weights` of the average are not negative, for example ``generator.weight()`` after each call.
+        Default: those of the cheapest average among those that violate the constraints least, found by a linear program
+        (the restricted master of Dantzig and Wolfe), with weights of its own for each summand.
 
-        Returns
-        -------
-        PrimalSolution
-            In the convex hull of X, if not in X itself: its cost, if it violates nothing, is the other side of the dual
-            bound, and rests on no radius.
-
-        Raises
-        ------
-        InvalidArgument
-            No cuts, cuts that are not of this oracle, or weights that are negative, all zero or of another number.
+        The solution is in the convex hull of X, if not in X itself: its cost, if it violates nothing, is the other side
+        of the dual bound, and rests on no radius.
         """
         kept = [cut for cut in cuts if isinstance(cut, ObjectiveCut)]
         if not kept:

@@ -191,22 +191,9 @@ class Separable(LossDual):
         )
 
     def weighted(self, weights: Vector) -> Separable:
-        """The dual where the loss of each point counts so many times: sides grow, ridges shrink.
+        """The dual where the loss of each point counts so many times, positive `weights`: sides grow, ridges shrink.
 
-        Parameters
-        ----------
-        weights : ndarray of shape (n,)
-            Positive.
-
-        Returns
-        -------
-        Separable
-            Not checked.
-
-        Raises
-        ------
-        InvalidArgument
-            `total` is not 0: what it is of weighted points the loss alone knows.
+        It is refused where `total` is not 0: what it is of weighted points the loss alone knows.
         """
         if self.total != 0:
             raise InvalidArgument(f"`total` of a Separable must be 0 where points are weighted, got {self.total!r}")

@@ -55,23 +55,9 @@ class Curves(Panels):
     __repr__ = one_line
 
     def plot(self, axes: Axes | Sequence[Axes] | None = None, *, backend: str = "matplotlib") -> Any:
-        """Draw the figure.
+        """Draw the figure by a `backend`, 'matplotlib' or 'plotly', and return it.
 
-        Parameters
-        ----------
-        axes : matplotlib Axes, or a sequence of as many as there are panels, optional
-            Where to draw; default is a new figure.
-        backend : {'matplotlib', 'plotly'}
-            The library that draws.
-
-        Returns
-        -------
-        matplotlib Figure or plotly Figure
-
-        Raises
-        ------
-        InvalidArgument
-            There is nothing to draw, the axes are too few or too many, or plotly is not installed.
+        `axes` are those of Matplotlib, as many as there are panels; default is a new figure.
         """
         return draw_curves(self, axes, backend=backend)
 
@@ -85,19 +71,8 @@ class Curves(Panels):
         Letters are 7 to 8 points high and stay letters: SVG holds text, PDF fonts of Type 42. There is no title; the
         caption is for the text around the figure.
 
-        Parameters
-        ----------
-        path : path-like
-            Ends in .pdf, .svg or .png.
-        width : {'column', 'page'} or float
-            3.3 inches, 6.9 inches, or as many inches.
-        height : float, optional
-            Inches; default suits the number of panels.
-
-        Raises
-        ------
-        InvalidArgument
-            The ending is none of these, or there is nothing to draw.
+        The `path` ends in .pdf, .svg or .png. The `width` is that of a 'column', 3.3 inches, of a 'page', 6.9 inches,
+        or as many inches; the `height`, in inches, suits the number of panels by default.
         """
         save_figure(path, lambda inches: draw_curves(self, width=inches, height=height), width)
 

@@ -59,24 +59,13 @@ def write_report(
     ----------
     results : Results
         The runs.
-    path : path-like
-        File to write; one that is there is replaced.
-    title : str, optional
-        Heading of the page; default says how many generators ran on how many instances.
-    extra : mapping, optional
-        Headings to further sections: figures and tables that analyses of results return.
+    path, title, extra
+        As for `Results.report`; default of the title says how many generators ran on how many instances.
 
     Returns
     -------
     Path
         The file.
-
-    Raises
-    ------
-    InvalidArgument
-        There are no runs, or something in `extra` cannot be shown.
-    OSError
-        The file cannot be written.
 
     Notes
     -----
