@@ -229,11 +229,7 @@ class ProximalBundle(QueryPointGenerator):
         self._multipliers = RowMultipliers(objective, last.feasibility, last.equations)
 
     def _catch_up(self, center: ObjectiveCut) -> None:
-        """Take multipliers of the master with smaller weights, for the proof alone, while they prove much more.
-
-        The least weight gives the model's minimum over the domain, which is the most that the cuts prove; its solution
-        is far away, and no good query point.
-        """
+        """Take multipliers of the master with smaller weights, for the proof alone, while they prove much more."""
         self._since = 0
         rows = ProximalRows(self._master, self._equations, self._rhs, self._pool, center)  # with the last tangent
         start, weight = rows.start(self._multipliers), self._control.weight

@@ -135,11 +135,7 @@ class Bounded:
         return solved
 
     def direction(self) -> Vector:
-        """Where it does not hold: a vector whose quotient is larger than the value.
-
-        ``(-L'^-1 L^-1 a, 1, 0)`` with the factor L of the rows before the pivot that failed, and their entries a in its
-        column.
-        """
+        """Where it does not hold: a vector of a larger quotient, ``(-L'^-1 L^-1 a, 1, 0)``, a the failed row."""
         first = self._failed - 1
         direction = np.zeros(self._M.shape[0])
         direction[first] = 1.0

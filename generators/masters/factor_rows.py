@@ -63,10 +63,7 @@ class FactorZeros:
         return half
 
     def correction(self, R: Matrix, units: Matrix) -> Matrix:
-        """The least change D of R with ``v' (R + D) = 0`` to first order, and ``D_i`` orthogonal to the unit vectors.
-
-        ``D_i = (I - u_i u_i') sum_a v_ai w_a``, where the w solve a system with an equation for each entry of `excess`.
-        """
+        """The least D, ``D_i = (I - u_i u_i') sum_a v_ai w_a``, with ``v' (R + D) = 0`` to first order."""
         count, columns = len(self._vectors), R.shape[1]
         system = np.einsum("ai,bi,ij,il->ajbl", self._vectors, self._vectors, units, units, optimize=True)
         system = np.einsum("ab,jl->ajbl", np.eye(count), np.eye(columns)) - system

@@ -28,11 +28,10 @@ class ClassSoftmax:
     slope: float
 
     def __call__(self, decisions: Matrix) -> Matrix:
-        """Probabilities, ndarray of shape (m, number of classes).
+        """Probabilities, a column a class, of logarithms rounded to `STEP`, far below what calibration can tell.
 
-        Their logarithms are rounded to `STEP`, far below what calibration can tell. So classes whose decision values
-        differ by rounding alone, as those of support vectors on the margin do, are equally probable, and
-        probabilities and their logarithms order the classes alike.
+        So classes whose decision values differ by rounding alone, as those of support vectors on the margin do, are
+        equally probable, and probabilities and their logarithms order the classes alike.
         """
         found: Matrix = np.exp(np.round(log_softmax(self.slope * decisions, axis=1) / STEP) * STEP)
         return found

@@ -25,11 +25,7 @@ from oracle_opt.proof.witness_numbers import numbers
 
 
 class Tangent:
-    """The value of a differentiable function at a point, and its slope there.
-
-    Sums, products, whole powers, `exp` and `sqrt` follow the rules of calculus, and enclose what they round. Plain
-    numbers are constants.
-    """
+    """Value and slope of a differentiable function at a point; operations enclose what they round."""
 
     def __init__(self, value: Enclosure, slope: Enclosure) -> None:
         self.value, self.slope = value, slope

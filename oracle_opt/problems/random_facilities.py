@@ -12,11 +12,7 @@ from oracle_opt.problems.problem_family import Generated, between
 
 
 def draw(n: int = 50, facilities: int = 20, opening: float = 2.0, seed: int = 0) -> Instance:
-    """Draw customers and facilities in the unit square; serving costs the distance.
-
-    The minimum is minus the value of the strong linear relaxation, which HiGHS solves when the instance is made: it
-    lies between the cost of the primal solution, made feasible, and the Lagrangian value of the dual one.
-    """
+    """Draw customers and facilities in the unit square; HiGHS' primal and dual solutions enclose the optimum."""
     from oracle_opt.oracles import FacilityLocationOracle
 
     rng = np.random.default_rng(seed)

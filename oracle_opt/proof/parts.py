@@ -137,8 +137,7 @@ def merged(parts: Iterable[Parts], constant: float, slope: Vector, tolerance: fl
 def combined(terms: Sequence[Weighted]) -> tuple[float, Vector]:
     """Constant and slope of the minorant that claims with weights make up, in floats.
 
-    Minorants and bounds have the weight W in all, each of the summands of f the largest B of their sums; half-spaces
-    are added, and all is divided by W + B.
+    Minorants and bounds have the weight W in all, each summand of f the largest B of their sums; all is over W + B.
     """
     weights = [weight for weight, _ in terms]
     if not all(0 <= weight < inf for weight in weights):

@@ -192,11 +192,7 @@ class BeforeRounding(Bank):
         return self.bank.noise(n_used) + self._rounded
 
     def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
-        """Error of ``u @ K_k @ v`` for all k: that of the bank, and its rounding.
-
-        An error e of entries, over the roots of both diagonal entries, moves a form by at most e times
-        ``norm(u, 1) * norm(v, 1)`` and the largest diagonal entry, or ``norm(u) * norm(v)`` and the trace.
-        """
+        """Error of ``u @ K_k @ v`` for all k: that of the bank, and its `rounding`, over roots of the diagonal."""
         of_largest, of_trace = self.bank.form_error(u, v)
         rounding = self._rounded * (1.0 + EPS * (u.size + 8))
         sums, norms = float(np.abs(u).sum() * np.abs(v).sum()), float(np.linalg.norm(u) * np.linalg.norm(v))

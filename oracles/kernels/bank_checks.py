@@ -74,11 +74,7 @@ def rounding_of(dtype: np.dtype[Any]) -> float:
 
 
 def check_fits_single(diagonal: Vector, name: str) -> None:
-    """Raise `InvalidArgument` unless entries of this diagonal keep 7 digits in single precision.
-
-    An entry is at most the root of two diagonal ones. Below 2**-126 numbers lose digits; roots of numbers of 2**-100
-    stay far enough above that what is lost does not count.
-    """
+    """Raise `InvalidArgument` unless entries of this diagonal, and of its kernel, keep 7 digits in single precision."""
     positive = diagonal[diagonal > 0]
     if positive.size and not 2.0**-100 <= positive.min() <= positive.max() < 2.0**127:
         raise InvalidArgument(

@@ -237,8 +237,7 @@ def bank_of_widths(
 def _fill(Z: Matrix, packed: NDArray[np.floating], fixed: Vector | None) -> tuple[Matrix, Vector, Vector, Vector]:
     """Write the halves of all kernels on standardized points.
 
-    Returned are widths, shape (d + 1, 10), scales, the largest entries of the diagonals, and the sum of the halves. An
-    entry of the sum is made of 13 of each group and d + 1 groups, no more roundings than `GramBank.noise` allows.
+    Returned are widths, shape (d + 1, 10), scales, the largest entries of the diagonals, and the sum of the halves.
     """
     n, d = Z.shape
     features = np.ascontiguousarray(Z.T)

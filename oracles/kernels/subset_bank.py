@@ -245,11 +245,7 @@ class SubsetBank(KernelBank):
 
     @property
     def _term_error(self) -> float:
-        """Error of a term of a quadratic form, over the diagonal.
-
-        The weight of a pair is rounded to single precision, and so are its product with the entry and two sums of four
-        such terms; all other sums are made in double precision.
-        """
+        """Error of a term of a form, over the diagonal: of the single precision of weight, product and two sums."""
         return 1.001 * (self.exactness + 4.0 * SINGLE)
 
     def subset(self, kernels: ArrayLike) -> KernelBank:

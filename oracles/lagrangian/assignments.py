@@ -70,11 +70,7 @@ def _best(worth: NDArray[Any], sizes: list[int], capacity: int) -> Any:
 def customers_of(
     opening: Vector, costs: Matrix, witness: Mapping[str, Any], facility: int | None, in_fractions: bool
 ) -> Examined | None:
-    """Cost of facilities that serve customers, and how often each is served; of one facility, or of all.
-
-    That facility i serves customer j is number ``i * n + j`` of the witness. Any choice is a relaxed solution: a
-    facility that serves somebody is open.
-    """
+    """Cost of facilities and how often each customer is served, by one or all; i serves j is number ``i * n + j``."""
     served = pairs_of(witness, costs.shape, "facilities of customers", facility)
     if served is None:
         return None

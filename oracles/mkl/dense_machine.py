@@ -23,11 +23,7 @@ UPDATE_SHARE = 0.75
 
 
 class CombinedKernel:
-    """Room for the combined kernel of all points, ``8 n**2`` bytes, made anew where other weights are asked for.
-
-    Machines on the same bank may share one: at the same weights their kernels differ by the ridge of their losses
-    alone, which stands on the diagonal.
-    """
+    """Room for the combined kernel of all points, ``8 n**2`` bytes, for machines that differ by their ridges."""
 
     def __init__(self, bank: KernelBank | ProductBank) -> None:
         self.bank = bank

@@ -149,10 +149,6 @@ def proof_of_products(
 
 
 def error_of_forms(b: Vector, slack: float, slack_of_trace: float) -> tuple[float, float]:
-    """How wrong ``b @ M`` may be for products M that are wrong by so much, as of `KernelBank.form_error`.
-
-    The sum over the points is rounded, too: by n half roundings, ``abs(b) @ abs(M)`` being at most ``norm(b, 1)**2``
-    times the largest diagonal entry and ``norm(b)**2`` times the trace.
-    """
+    """How wrong ``b @ M`` may be for products M that are, as of `KernelBank.form_error`: its sum is rounded, too."""
     size, length, relative = float(np.abs(b).sum()), float(np.linalg.norm(b)), EPS * (b.size + 16)
     return (slack + relative * size) * size, (slack_of_trace + relative * length) * length

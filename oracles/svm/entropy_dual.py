@@ -201,11 +201,7 @@ class EntropyDual(LossDual):
     def _certified(
         self, K: Matrix, b: Vector, decision: Vector, noise: float, n_newton: int, extended: bool = False
     ) -> SVMSolution:
-        """What b proves, whatever rounding, and an error of the kernel, may have made of ``K @ b``.
-
-        With `extended` the product is one of long doubles: where C is large, rounding of ``b @ K @ b`` in doubles is
-        more than a gap should be. A violation that rounding of doubles may account for is 0.
-        """
+        """What b proves, whatever rounding and kernel errors made of ``K @ b``; in long doubles if `extended`."""
         root = np.sqrt(np.maximum(K.diagonal(), 0.0))
         root = root + 1e-7 * float(root.max())
         size = (1.0 + 1e-6) * float(root @ np.abs(b)) * root

@@ -345,11 +345,7 @@ class Separable(LossDual):
 
 
 def largest(slope: Numbers, end: Vector, ridge: Vector | None) -> Numbers:
-    """``max over 0 <= z <= end of slope z - 1/2 ridge z**2``, entry by entry, from above.
-
-    With ``t = max(slope, 0)`` and ``z = min(t / ridge, end)`` it is ``z (t + max(t - ridge end, 0)) / 2``; without a
-    ridge z is the end. Where the end is infinite the ridge is positive.
-    """
+    """``max over 0 <= z <= end of slope z - 1/2 ridge z**2``, entry by entry, from above; no end, some ridge."""
     t = slope.maximum(0.0)
     if ridge is None:
         return t * end
