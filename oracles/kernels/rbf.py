@@ -59,11 +59,6 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
     widths : tuple of ndarray of float
         As given.
 
-    Raises
-    ------
-    InvalidArgument
-        Points, features or widths that cannot be used.
-
     References
     ----------
     .. [1] Vishwanathan, Sun, Theera-Ampornpunt, Varma (2010), "Multiple kernel learning and the SMO algorithm",
