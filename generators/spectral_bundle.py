@@ -79,9 +79,8 @@ class SpectralBundle(QueryPointGenerator):
     ----------
     descent : float
         Share of the predicted decrease that makes a step serious, between 0 and 1/2.
-    proximal : float, optional
-        The first weight; default is the norm of the first subgradient over a tenth of the way to its minimizer on the
-        domain, or over 1 where that is infinite.
+    proximal
+        As for `ProximalBundle`.
     min_order : int
         Fewest leading eigenvectors in P after a serious step, where there are so many. The master is a semidefinite
         program of this order: more of them make fewer and longer calls. Matrices of at most this order, or of which

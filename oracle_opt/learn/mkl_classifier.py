@@ -192,21 +192,12 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes, calibrated by cross-validation in `fit`.
+        """Probabilities of the classes of new points X, calibrated by cross-validation in `fit`.
 
-        Of two classes a sigmoid of the decision value [1]_, which never decreases; close to 0 the sign of the decision
-        value, which `predict` goes by, and the more probable class may differ. Of more classes a softmax of decision
-        values with one slope [2]_: the most probable class is that of `predict`.
-
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (m, d)
-            New points, with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (m, number of classes)
-            In the order of `classes_`; rows have the sum 1.
+        A column a class, in the order of `classes_`; rows have the sum 1. Of two classes a sigmoid of the decision
+        value [1]_, which never decreases; close to 0 the sign of the decision value, which `predict` goes by, and the
+        more probable class may differ. Of more classes a softmax of decision values with one slope [2]_: the most
+        probable class is that of `predict`.
 
         References
         ----------

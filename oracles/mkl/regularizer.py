@@ -76,17 +76,9 @@ class Regularizer(ABC):
         return type(s).near(value, ROUNDING * abs(value)) if value < inf else None
 
     def best_multiple(self, linear: float, s: Vector, longest: float, quadratic: float = 0.0) -> float:
-        """The t of `dual_bound`, about; whatever it is, a bound is proven. The default searches by golden section.
+        """The t of `dual_bound`, about, from 0 to `longest`; whatever it is, a bound is proven.
 
-        Parameters
-        ----------
-        linear, s, longest, quadratic
-            As for `dual_bound`.
-
-        Returns
-        -------
-        float
-            From 0 to `longest`.
+        The default searches by golden section. `linear`, `s` and `quadratic` are as for `dual_bound`.
         """
 
         def bound(t: float) -> float:

@@ -76,13 +76,7 @@ class WeightSet(ABC):
 
     @abstractmethod
     def overshoot(self, g: Numbers) -> Numbers | None:
-        """``sup of g @ w - r(w)`` over the domain, from above; None if it is not known.
-
-        Raises
-        ------
-        Refuted
-            It is known to be infinite.
-        """
+        """``sup of g @ w - r(w)`` over the domain, from above; None if not known, `Refuted` if known to be infinite."""
 
     @abstractmethod
     def cost_of_multiples(self, F: Numbers) -> Callable[[float | Fraction], Numbers | None]:

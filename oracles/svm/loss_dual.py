@@ -45,13 +45,8 @@ class LossDual(ABC):
     def proves(self, x: Numbers, moved: float) -> tuple[Numbers, Numbers]:
         """What L is at least near dual variables, and at their multiples: ``t * first - t**2 * second`` at ``t x``.
 
-        Parameters
-        ----------
-        x : Numbers
-            In the box.
-        moved : float
-            There is a feasible point whose entries differ from x by what adds up to this at most: L is that there. 0
-            where x is feasible.
+        x is in the box, and feasible if `moved` is 0. Else there is a feasible point whose entries differ from x by
+        what adds up to `moved` at most: L is that there.
         """
 
     @abstractmethod
@@ -92,24 +87,10 @@ class LossDual(ABC):
         max_steps: int = 10_000_000,
         noise: float = 0.0,
     ) -> SVMSolution:
-        """Solve on a kernel that was checked before and has the ridge.
+        """Solve on a kernel that was checked before and has the ridge; options are as for `solve_svm`.
 
         What is certified holds for every kernel whose entries differ by at most ``noise * sqrt(K_ii * K_jj)``: a sum of
         kernels that was rounded is as good as the exact one.
-
-        Parameters
-        ----------
-        K : ndarray of shape (n, n)
-            The kernel.
-        start, accuracy, tolerance, max_steps
-            As for `solve_svm`.
-        noise : float
-            The relative error of its entries.
-
-        Returns
-        -------
-        SVMSolution
-            Dual variables, bounds, and how the solve ended.
         """
 
     def add_ridge(self, K: Matrix) -> Matrix:

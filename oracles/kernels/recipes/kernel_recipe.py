@@ -58,19 +58,7 @@ class FittedKernels(ABC):
     def kept(self, which: Sequence[int], B: Table) -> FittedKernels:
         """The kernels where only some of them are wanted, and only between new points and those of B.
 
-        For kernels that hold much. They keep their numbers.
-
-        Parameters
-        ----------
-        which : sequence of int
-            Numbers of the kernels.
-        B : ndarray or csr_array of shape (n, columns)
-            The points.
-
-        Returns
-        -------
-        FittedKernels
-            By default this object.
+        For kernels that hold much; by default this object. They keep their numbers, of which `which` are wanted.
         """
         return self
 
