@@ -288,11 +288,7 @@ class ProximalBundle(QueryPointGenerator):
 
 
 def _scale(domain: Domain) -> Vector:
-    """Diagonal of the norm: where the domain bounds all variables, 1 over its squared widths, of size 1 altogether.
-
-    Widths that differ by more than a factor of `ALIKE` tell nothing of the function: the large ones are a radius that
-    stands in for no bound.
-    """
+    """Diagonal of the norm, of size 1: 1 over squared widths, unless they differ by more than a factor of `ALIKE`."""
     constraints = domain.linear_constraints()
     assert constraints is not None  # `refusal` refuses all other domains
     width = constraints.upper - constraints.lower

@@ -49,11 +49,7 @@ def digest(*things: object) -> str:
 
 
 def fingerprint(thing: object) -> str:
-    """Class of a thing and a digest of all it holds: the identity of what a user may have written.
-
-    An object's attributes are followed into lists, mappings and other objects. Functions count by their names, and
-    objects without attributes, such as those of compiled libraries, by their class; cached properties do not count.
-    """
+    """Class of a thing and a digest of its attributes, of whatever kind; functions count by their names."""
     content = hashlib.blake2b(digest_size=DIGITS // 2)
     _take(content, thing, ())
     return f"{_name(type(thing))} #{content.hexdigest()}"

@@ -278,10 +278,7 @@ class BoundTracker:
         return f"A further point has the value {cut.upper:.10g}, below the lower bound {self.lower:.10g}."
 
     def update(self, cut: Cut, minorant: Minorant | None, weight: float, repeated: bool = False) -> None:
-        """Take up one answer, the `cut`, the `minorant` of the model after it, and its `weight` in the average.
-
-        A repeated one is the last answer again.
-        """
+        """Take up an answer, perhaps a `repeated` one, a `minorant` of the model after the `cut`, and its `weight`."""
         self._n_answers += not repeated
         if self._convex and not self.conflict:
             self.conflict = self._memory.conflict(cut, self._n_answers)

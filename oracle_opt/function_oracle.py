@@ -178,10 +178,7 @@ class FunctionOracle(Oracle):
 
     @classmethod
     def from_torch(cls, function: Callable[[Any], Any], domain: Domain, **options: Any) -> Self:
-        """Make an oracle of a convex function written in PyTorch, as `from_jax` does.
-
-        The `function` maps a tensor of shape (n,) to a number; the `domain` and the `options` are as there.
-        """
+        """Make an oracle of a `function` in PyTorch of a tensor; `domain` and `options` are as for `from_jax`."""
         from oracle_opt.autodiff import of_torch
 
         return cls._differentiated(of_torch, function, domain, options)

@@ -60,10 +60,7 @@ class Listener:
         return None
 
     def answered(self, entry: Entry) -> None:
-        """Learn what the oracle answered, before the generator does: the `entry` holds query, cut and seconds.
-
-        Recalled ones are not told.
-        """
+        """Learn what the oracle answered, before the generator does; an `entry` that was recalled is not told."""
 
     def show(self, record: Record) -> object:
         """Learn from a `record` what is proven after a call; `True` stops the run, anything else is ignored."""

@@ -128,11 +128,7 @@ def _whole(values: NDArray[np.float64]) -> NDArray[Any]:
 
 
 def _entries(R: Matrix, d: Vector, i: NDArray[np.intp], j: NDArray[np.intp], kind: type[Numbers]) -> Any:
-    """Entries of ``W = R R' + diag(d)``.
-
-    In floats an entry is a sum of r + 2 products, and wrong by at most ``(r / 2 + 2) EPS n_i n_j``, n_i the root of
-    W_ii, by Cauchy and Schwarz.
-    """
+    """Entries of ``W = R R' + diag(d)``, in floats wrong by ``(r / 2 + 2) EPS n_i n_j`` at most, n_i root W_ii."""
     parts = [slice(first, first + AT_ONCE) for first in range(0, len(i), AT_ONCE)]
     each = [np.einsum("ij,ij->i", R[i[part]], R[j[part]]) for part in parts]
     entries = np.concatenate([np.zeros(0, dtype=R.dtype), *each]) + np.where(i == j, d[i], 0)

@@ -59,10 +59,7 @@ class CutPool:
         self.best: ObjectiveCut | None = None
 
     def add(self, cut: ObjectiveCut | FeasibilityCut) -> None:
-        """Take up a cut, those of its summands, and the further ones of the same call.
-
-        `InvalidCut` says that the cut has another number of summands than those before it.
-        """
+        """Take up a cut and the further ones of its call; `InvalidCut` if its number of summands is another one."""
         if isinstance(cut, ObjectiveCut):
             if cut.summands:
                 self._add_summands(cut)

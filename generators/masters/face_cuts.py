@@ -65,11 +65,7 @@ def spread(domain: Domain, count: int) -> Coordinates:
 
 
 def gains(domain: Domain, slope: Vector, active: Coordinates) -> Vector:
-    """By how much lower a linear function is with all on one variable than with all on the best active one.
-
-    In a simplex all that it holds is moved; without simplices each variable goes from 0 to its upper bound, or to 1
-    where it has none, and the active ones do not count.
-    """
+    """By how much a linear function falls from all on the best active variable of a simplex, or 0, to all on one."""
     blocks = domain.simplices()
     if blocks is None:
         upper = domain.bounding_box()[1]

@@ -139,11 +139,7 @@ class LowRankStart:
         return int(found.nit)
 
     def _prove(self) -> None:
-        """The minorant of ``W = R R' / tr(R R')``, with what rounding can have added to it; kept if it proves more.
-
-        ``f(y) >= trace * <C, W> + sum_i y_i (b_i - trace * <A_i, W>)``; sums of products of the rows of R have as many
-        terms as R has columns, and the forms as many of those as the matrices have entries.
-        """
+        """The minorant ``trace * <C, W> + sum_i y_i (b_i - trace * <A_i, W>)``, less rounding; kept if better."""
         told, R = self._told, self.factor
         matrix, b = told.matrix, told.b
         norms = np.sqrt(np.einsum("ij,ij->i", R, R))

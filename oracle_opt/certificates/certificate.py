@@ -183,10 +183,7 @@ class Certificate:
         return made
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the file of the certificate to a `path`, which is returned: compressed if it ends in .gz.
-
-        A file of this name is replaced.
-        """
+        """Write the file to a `path`, which is returned: in place of one of this name, compressed if it ends in .gz."""
         target = Path(path)
         certificate_file.write(target, certificate_file.content_of(self.records))
         return target

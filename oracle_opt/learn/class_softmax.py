@@ -38,10 +38,9 @@ class ClassSoftmax:
 
     @classmethod
     def of(cls, decisions: Matrix, numbers: NDArray[np.intp], weights: Vector) -> ClassSoftmax:
-        """Fit the slope to decision values of points that did not train them.
+        """Fit the slope to decision values of points that did not train them, by weighted likelihood.
 
-        Maximizes the weighted likelihood of targets that are smoothed as Platt's are: ``(N + 1) / (N + K)`` for the
-        class of a point and ``1 / (N + K)`` for each other one, N the weights of the class and K their number.
+        The targets are smoothed as Platt's are: ``(N + 1) / (N + K)`` for the class and ``1 / (N + K)`` for the others.
         """
         n_classes, n_all = decisions.shape[1], float(weights.sum())
         of_class = np.bincount(numbers, weights, n_classes)[numbers]

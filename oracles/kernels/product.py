@@ -100,10 +100,7 @@ class ProductBank(KeptKernels):
         self.on_the_fly = isinstance(source, PointDistances)
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
-        """Product of the kernels, ``exp(-sum(d_k D_k))``, at nonnegative `weights` d.
-
-        It is written to `out`, shape (n, n), C-contiguous float64; default: a new array.
-        """
+        """``exp(-sum(d_k D_k))`` at nonnegative `weights` d, written to `out`, C-contiguous float64, or a new array."""
         return np.exp(-self._source.total(self._checked(weights)), out=out)
 
     def kernel(self, weights: ArrayLike) -> KernelBank:

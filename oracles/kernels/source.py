@@ -129,10 +129,7 @@ class Source(ABC):
         return f"kernel {k}", ""
 
     def digest(self, kernels: Indices) -> str:
-        """16 hexadecimal digits that tell these kernels on the points from others.
-
-        Default: a digest of all that this object holds; functions count by their names.
-        """
+        """16 hexadecimal digits that tell these kernels on the points from others, functions by their names."""
         return digest(fingerprint(self), kernels)
 
     def kept(self, kernels: Indices, points: Indices) -> Source:

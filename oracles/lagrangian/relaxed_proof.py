@@ -57,8 +57,7 @@ def checked_claim(claim: CutClaim, count: int) -> int | None:
 def cut_excess(claim: CutClaim, found: Examined, domain: Domain, sign: float, rhs: Vector, count: int) -> Bound:
     """By how much the claim exceeds ``-sign c(x) + u @ (rhs / count - a(x))`` over the promised set, at most.
 
-    That is the function of u which x proves: the dual function is the largest of these over all feasible x. `count` is
-    1 for the whole function, else the number of summands, which share ``u @ rhs`` equally.
+    The dual function is the largest of these functions of u over all feasible x; `count` summands share ``u @ rhs``.
     """
     share = Enclosure.of(rhs, found.activity.exact)
     slope = (share if count == 1 else share / count) - found.activity

@@ -99,11 +99,7 @@ class DenseMachine(SVMMachine):
         return {"forms_error": np.array(self._S_error), "n_updates": self._n_updates} if self.most_updates else {}
 
     def solve(self, weights: Vector, accuracy: float | None) -> SVMSolution:
-        """Solve on the combined kernel, see `SVMMachine.solve`.
-
-        A kernel that a store has rounded may lack a little to be positive semidefinite: then the objective is no
-        concave function, and at x it may be ``1/2 lack norm(x - b)**2`` more than is certified.
-        """
+        """Solve on the combined kernel, see `SVMMachine.solve`; what it lacks costs ``1/2 lack norm(x - b)**2``."""
         K = self.room.at(weights, self.dual.ridge)
         noise = lack = 0.0
         if isinstance(self.bank, KernelBank):

@@ -100,11 +100,7 @@ def forms_near(bank: KernelBank, b: Vector, moved: float, S: Vector, error: tupl
 
 
 def moved_of(bank: KernelBank, S: Floats, b: Vector, moved: float) -> Floats:
-    """The forms S of b at any point so near to it, as `forms_near`, where they are small.
-
-    By the inequality of Cauchy and Schwarz ``abs(d @ K @ b) <= norm(d, 1) sqrt(size S)``, the kernel being positive
-    semidefinite but for the rounding of its entries, which is charged.
-    """
+    """The forms at any point so near to b, as `forms_near`, where they are small: by Cauchy and Schwarz."""
     size, n = bank.sizes[0], b.size
     most = S.above() + n * EPS * size * float(b @ b)
     wrong = moved * (2.0 * np.sqrt(size * np.maximum(most, 0.0)) + 2.0 * moved * size)

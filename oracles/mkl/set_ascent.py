@@ -147,11 +147,7 @@ class SetAscent:
         return gain > 0.0
 
     def _along_moves(self) -> None:
-        """A step to the best point of the space of the last moves, as far as the box allows, unless kinks cost more.
-
-        Sets that undo what others did, as where more variables are free than fit into one, so make steps of conjugate
-        gradients.
-        """
+        """A step to the best point of the space of the last moves, as far as the box allows, unless kinks cost more."""
         dual, b = self.dual, self.b
         lower, upper = dual.box
         slope = dual.linear - self.decision

@@ -319,11 +319,7 @@ def _owns(regularizer: Regularizer, name: str) -> bool:
 
 
 def lowered(d: Vector, value: float, slope: Vector, sizes: Vector) -> tuple[float, Vector]:
-    """Value and slope of a cut at d, both lowered by what rounding has made of the slope.
-
-    Where a minimum is 0 a slope that is too steep by its last digit claims something false near it. A slope that is too
-    flat, less what that adds at d, claims less at all weights from 0 on.
-    """
+    """Value and slope of a cut at d, lowered by rounding of the slope, which may be too flat but not too steep."""
     wrong = OF_SLOPE * sizes
     return value - (1.0 + EPS * (d.size + 8)) * float(wrong @ d) - EPS * abs(value), slope - wrong
 

@@ -33,8 +33,7 @@ HALVINGS, DESCENT = 40, 1e-4
 class EntropyDual(LossDual):
     """``max sum_i C_i h(y_i b_i / C_i) - 1/2 b @ K @ b`` over ``0 <= y * b <= C``, ``sum(b) == 0``.
 
-    h is the entropy ``-p log(p) - (1 - p) log(1 - p)``, whose slope at the bounds is infinite: solutions are inside.
-    With decision values f the loss of a point is ``C log(1 + exp(-y f))``, and ``b = y C / (1 + exp(y f))``.
+    h is the entropy, ``C log(1 + exp(-y f))`` the loss at decision values f, ``b = y C / (1 + exp(y f))`` inside.
     """
 
     __slots__ = ("C", "linear", "lower", "upper", "y")

@@ -55,10 +55,7 @@ class Curves(Panels):
     __repr__ = one_line
 
     def plot(self, axes: Axes | Sequence[Axes] | None = None, *, backend: str = "matplotlib") -> Any:
-        """Draw the figure by a `backend`, 'matplotlib' or 'plotly', and return it.
-
-        `axes` are those of Matplotlib, as many as there are panels; default is a new figure.
-        """
+        """Draw the figure by a `backend`, 'matplotlib' or 'plotly', perhaps on `axes`, one a panel, and return it."""
         return draw_curves(self, axes, backend=backend)
 
     def _repr_png_(self) -> bytes | None:

@@ -72,10 +72,7 @@ class Ranks:
     order: tuple[str, ...] = ()
 
     def plot(self, axes: Axes | None = None) -> Figure:
-        """Draw the critical-difference diagram: mean ranks on a line, a bar over each clique.
-
-        The figure is returned; `axes` of Matplotlib are by default those of a new one.
-        """
+        """Draw mean ranks on a line, a bar over each clique: the critical-difference diagram; `axes` may be given."""
         return draw_ranks(self, axes)
 
     def _repr_png_(self) -> bytes:

@@ -17,11 +17,7 @@ ZERO, INFINITE, UNKNOWN = -100_000, 100_000, 100_001  # levels
 
 
 def widths(step: float) -> tuple[float, float]:
-    """Decades of a level: of gaps, and of bounds and seconds.
-
-    With little thinning they are 0.002, so that numbers are off by at most 0.23 %, and 0.01, at most 1.2 %. With more
-    they are a twelfth of the improvement that matters: the difference of most neighbors then takes one digit.
-    """
+    """Decades of a level of gaps, and of bounds and seconds: 0.002 and 0.01, or a twelfth of what matters, if more."""
     decades = -np.log10(1.0 - step) / 12
     return float(max(0.002, decades)), float(max(0.01, decades))
 
