@@ -141,23 +141,10 @@ class FunctionOracle(Oracle):
         hold in spite of it. The gap that can be reached is about ``1e-7 * n`` times the size of f, more in a large
         domain.
 
-        Parameters
-        ----------
-        function : callable
-            Maps a point of shape (n,) to a finite number, in the smallest box around the domain.
-        domain : Domain
-            Bounded, or with a promised radius; n is at most 50.
-        accuracy : float
-            By how much a value may be wrong at most, relative to ``max(1, abs(value))``.
-        executor : concurrent.futures.Executor, optional
-            Computes the values of a query at the same time; processes need a function that can be pickled.
-        **options
-            As of the constructor, without `gives`.
-
-        Raises
-        ------
-        InvalidArgument
-            There are more than 50 variables, or the domain has no end in some direction.
+        The `function` maps a point of shape (n,) to a finite number, in the smallest box around the `domain`, which is
+        bounded, or has a promised radius; n is at most 50. A value may be wrong by `accuracy` at most, relative to
+        ``max(1, abs(value))``. An `executor` computes the values of a query at the same time; processes need a function
+        that can be pickled. The `options` are as of the constructor, without `gives`.
         """
         from oracle_opt.differences import Differences
 

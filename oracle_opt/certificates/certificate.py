@@ -86,26 +86,11 @@ class Certificate:
     ) -> Certificate:
         """Make a certificate of claims, and see that it holds, given the claims.
 
-        Parameters
-        ----------
-        domain : Domain
-            Where the function is minimized.
-        cuts : sequence of CutClaim
-            What is claimed of it.
-        multipliers : sequence of float
-            Not negative, one a cut. Those of each summand are scaled to the largest sum of a summand; cuts with the
-            multiplier 0 are left out.
-        value : ValueClaim or None
-            The best point; None if there is none, which is refused.
-        lower, upper : float
-            The bounds that a run claims. The lower one of the certificate is the same, or the exact minimum of the
-            minorant where rounding made that smaller.
-        facts : mapping, optional
-            Names to words and numbers: "problem" is `Oracle.problem_identity`; "convex", if it is false, refuses.
-
-        Returns
-        -------
-        Certificate
+        The `cuts` are what is claimed of a function on a `domain`. The `multipliers` are not negative, one a cut: those
+        of each summand are scaled to the largest sum of a summand, and cuts with the multiplier 0 are left out. `value`
+        is the claim of the best point; none is refused. A run claims the bounds `lower` and `upper`; the lower one of
+        the certificate is the same, or the exact minimum of the minorant where rounding made that smaller. `facts` are
+        names to words and numbers: "problem" is `Oracle.problem_identity`; "convex", if it is false, refuses.
 
         Raises
         ------

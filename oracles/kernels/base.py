@@ -40,19 +40,10 @@ class KeptKernels(ABC):
 
     @abstractmethod
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum of the kernels between new points and those of the bank, or those kept.
+        """Weighted sum of the kernels between m new points and those of the bank, or those kept, shape (m, n_points).
 
-        Parameters
-        ----------
-        new : array_like
-            New points, as the class says: a bank and what is kept of it take the same.
-        weights : array_like of shape (n_kernels,)
-            Weights of the kernels; only kernels of non-zero weight are evaluated.
-
-        Returns
-        -------
-        ndarray of shape (m, n_points)
-            The sum, each kernel scaled as on the points of the bank.
+        `new` is as the class says: a bank and what is kept of it take the same. Only kernels of non-zero weight are
+        evaluated, each scaled as on the points of the bank; `weights` has shape (n_kernels,).
         """
 
 
@@ -93,64 +84,28 @@ class KernelBank(KeptKernels):
         return {name: value for name, value in self.__dict__.items() if name != "_precise"}
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
-        """Weighted sum of the kernels.
+        """Weighted sum of the kernels, ``sum(weights[k] * K_k)``, float64; `weights` has shape (p,).
 
-        The cost is proportional to the number of non-zero weights.
-
-        Parameters
-        ----------
-        weights : array_like of shape (p,)
-            Weights of the kernels.
-        out : ndarray of shape (n, n), optional
-            Where to write the sum, C-contiguous float64; default: a new array.
-
-        Returns
-        -------
-        ndarray of shape (n, n)
-            ``sum(weights[k] * K_k)``, float64.
-
-        Raises
-        ------
-        InvalidArgument
-            It would not fit into memory, or the weights or `out` cannot be used.
+        It is written to `out`, shape (n, n), C-contiguous float64; default: a new array. The cost is proportional to
+        the number of non-zero weights. `InvalidArgument` says that it would not fit into memory, too.
         """
         d, K = checked_vector(weights, self.n_kernels, "weights"), checked_out(out, self.n_points)
         self._combine(d, K)
         return K
 
     def quadratic_forms(self, v: ArrayLike) -> Vector:
-        """Quadratic form of every kernel at one vector.
+        """Quadratic form ``v @ K_k @ v`` of every kernel, shape (p,), summed in float64; v has shape (n,).
 
-        The cost is proportional to the square of the number of non-zero entries.
-
-        Parameters
-        ----------
-        v : array_like of shape (n,)
-            The vector; for an SVM its signed dual variables.
-
-        Returns
-        -------
-        ndarray of shape (p,)
-            ``v @ K_k @ v``, summed in float64.
+        For an SVM v are its signed dual variables. The cost is proportional to the square of the number of non-zero
+        entries.
         """
         return self._forms(checked_vector(v, self.n_points, "v"))
 
     def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
-        """Some entries of every kernel times one vector.
+        """Some entries of every kernel times one vector v of shape (n,): (i, k) is ``(K_k @ v)[rows[i]]``.
 
-        The cost is proportional to the number of rows times that of non-zero entries.
-
-        Parameters
-        ----------
-        rows : array_like of int, shape (r,)
-            Indices of points.
-        v : array_like of shape (n,)
-            The vector.
-
-        Returns
-        -------
-        ndarray of shape (r, p)
-            Entry (i, k) is ``(K_k @ v)[rows[i]]``, summed in float64; a new array, which the caller may overwrite.
+        `rows` are r indices of points. The array of shape (r, p) is a new one, which the caller may overwrite, summed
+        in float64. The cost is proportional to the number of rows times that of non-zero entries.
         """
         x = checked_vector(v, self.n_points, "v")
         return self._products(checked_indices(rows, self.n_points, "rows"), x)
@@ -164,22 +119,11 @@ class KernelBank(KeptKernels):
         """Diagonals of the kernels, ndarray of shape (n, p)."""
 
     def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
-        """Some entries of the weighted sum of the kernels.
+        """Some entries of the weighted sum of the kernels: (i, j) is ``sum(weights[k] * K_k[rows[i], columns[j]])``.
 
-        By default made of `entries` of the kernels of non-zero weight, `ENTRIES_AT_ONCE` at a time. Its error is as of
+        `rows` and `columns` are indices of points; the array is a new one, which the caller may overwrite. By default
+        it is made of `entries` of the kernels of non-zero weight, `ENTRIES_AT_ONCE` at a time. Its error is as of
         `noise`.
-
-        Parameters
-        ----------
-        weights : array_like of shape (p,)
-            Weights of the kernels.
-        rows, columns : array_like of int, shapes (r,) and (c,)
-            Indices of points.
-
-        Returns
-        -------
-        ndarray of shape (r, c)
-            Entry (i, j) is ``sum(weights[k] * K_k[rows[i], columns[j]])``; a new array, which the caller may overwrite.
         """
         d = checked_vector(weights, self.n_kernels, "weights")
         which = checked_indices(rows, self.n_points, "rows")
@@ -276,19 +220,9 @@ class KernelBank(KeptKernels):
     def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptKernels:
         """Some kernels between new points and some points of the bank: what a fitted model needs of it.
 
-        By default this holds the whole bank; banks that know better keep these points alone.
-
-        Parameters
-        ----------
-        kernels : array_like of int, shape (q,)
-            Indices of kernels, at least one, none twice.
-        points : array_like of int, shape (r,)
-            Indices of points.
-
-        Returns
-        -------
-        KeptKernels
-            Its `cross` takes new points as that of the bank does, and weights of the q kernels.
+        `kernels` are indices of kernels, at least one, none twice, `points` indices of points. `cross` takes new points
+        as that of the bank does, and weights of these kernels. By default this holds the whole bank; banks that know
+        better keep these points alone.
         """
         from oracle_opt.oracles.kernels.bank import Bank  # which is a bank itself
 
