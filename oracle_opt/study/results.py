@@ -106,26 +106,8 @@ class Results(Runs):
     ) -> Path:
         """Write one HTML file with figures, tables, filters and every run, which opens without a network.
 
-        Parameters
-        ----------
-        path : path-like
-            The file; one that is there is replaced.
-        title : str, optional
-            Heading of the page.
-        extra : mapping, optional
-            Headings to further sections: figures and tables that analyses return.
-
-        Returns
-        -------
-        Path
-            The file.
-
-        Raises
-        ------
-        InvalidArgument
-            There are no runs, or something in `extra` cannot be shown.
-        OSError
-            The file cannot be written.
+        One that is there at `path` is replaced; it is returned. The `title` is the heading of the page, and `extra`
+        maps headings of further sections to figures and tables that analyses return.
         """
         return write_report(self, path, title=title, extra=extra)
 

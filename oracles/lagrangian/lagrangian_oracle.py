@@ -236,20 +236,9 @@ class LagrangianOracle(Oracle):
         """Bound the optimal value of the relaxed problem by an argument of its own, which shares no code with `solve`.
 
         It makes `prove_value`, and with it a certificate's bound on the primal problem. The shipped relaxations define
-        it; a subclass for a relaxation of your own may.
-
-        Parameters
-        ----------
-        u : ndarray of shape (n,)
-            Multipliers.
-        exact : bool
-            Whether to count in fractions.
-
-        Returns
-        -------
-        float, Fraction or None
-            At most the least ``c(x) + u @ a(x)`` over X, at least the largest ``c(x) - u @ a(x)`` for `maximize`, with
-            all rounding; `None`, the default, if no proof is known.
+        it; a subclass for a relaxation of your own may. The bound is at most the least ``c(x) + u @ a(x)`` over X at
+        the multipliers u, at least the largest ``c(x) - u @ a(x)`` for `maximize`, with all rounding, in fractions if
+        `exact`; `None`, the default, if no proof is known.
         """
         return None
 

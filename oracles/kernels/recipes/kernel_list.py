@@ -156,24 +156,11 @@ class KernelList:
         return self._bytes_of(plan, self._flies(plan))
 
     def fit(self, X: Any, sample_weight: ArrayLike | None = None) -> KernelBank:
-        """Make the kernels from training points.
+        """Make the kernels from training points X, the training part alone, of which used columns need to be numbers.
 
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (n, d)
-            The points: the training part alone. Only columns that are used need to be numbers.
-        sample_weight : array_like of shape (n,), optional
-            Positive weights; a point of weight 2 counts as two. Default: ones.
-
-        Returns
-        -------
-        KernelBank
-            Its `cross` takes new points of the same columns; those of a DataFrame are found by name.
-
-        Raises
-        ------
-        InvalidArgument
-            Points, weights, columns or kernels that cannot be used, or kernels that take more bytes than the budget.
+        The `sample_weight` is positive; a point of weight 2 counts as two; default: ones. `cross` takes new points of
+        the same columns; those of a DataFrame are found by name. Kernels that take more bytes than the budget are
+        refused.
 
         Warns
         -----
