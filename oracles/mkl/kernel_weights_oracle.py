@@ -181,13 +181,10 @@ class KernelWeightsOracle(Oracle):
             self._rounds.c = started(cut.extras["group_weights"], cut.extras["machine_weights"])
 
     def query(self, query: Query) -> ObjectiveCut:
-        """Solve all machines at the weights asked about.
+        """Solve all machines at the weights asked about, a point of the domain where the regularizer is finite.
 
-        Parameters
-        ----------
-        query : Query
-            A point of the domain; its `accuracy`, if any, is the relative gap asked of each machine, with several
-            groups that of f; its `wishes`, whether answers of the kinds in `gives` are wanted.
+        The `accuracy` of the `query`, if any, is the relative gap asked of each machine, with several groups that of f;
+        its `wishes` tell whether answers of the kinds in `gives` are wanted.
 
         Returns
         -------
@@ -200,11 +197,6 @@ class KernelWeightsOracle(Oracle):
             several groups also `kernel_weights`, those of the kernels in the machines; `group_weights`, c, of the cut;
             `machine_weights`, those by which the point was divided; `n_solves`, rounds of machines. `extras_of` tells
             the machines apart.
-
-        Raises
-        ------
-        InvalidArgument
-            The point is not in the domain, or the regularizer is not finite there.
         """
         point = checked_query_point(query.point, self.domain)
         w = self.weights_set.clean(point)

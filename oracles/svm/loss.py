@@ -46,25 +46,11 @@ class Loss(ABC):
 
     @abstractmethod
     def dual(self, y: ArrayLike | None, n_points: int) -> LossDual:
-        """Dual of the machine without its kernel.
+        """Dual of the machine without its kernel, a `Separable` or another `LossDual`.
 
-        Parameters
-        ----------
-        y : array_like of shape (n_points,) or None
-            Labels or targets of the points, as the caller gave them: to be checked here. None: there are none.
-        n_points : int
-            Number of points.
-
-        Returns
-        -------
-        LossDual
-            A `Separable`: linear term, kinks, ridges, box and sum of the signed dual variables, those in ``K @ b +
-            bias``, the decision values.
-
-        Raises
-        ------
-        InvalidArgument
-            `y` or the parameters cannot be used.
+        It has the linear term, kinks, ridges, box and sum of the signed dual variables, those in ``K @ b + bias``, the
+        decision values. y are the labels or targets of the `n_points` points, as the caller gave them: to be checked
+        here. None: there are none. `InvalidArgument` is for those, and for parameters, that cannot be used.
         """
 
     @abstractmethod
