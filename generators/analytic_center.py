@@ -55,11 +55,8 @@ class AnalyticCenter(QueryPointGenerator):
     vanishing : float
         On simplices, weights below this share of the largest one are set to 0 in the query point and the others scaled
         up; oracles that skip zeros save time. Where feasibility cuts came none is.
-    max_cuts : int
-        Keep at most so many objective cuts; slack ones are dropped and their proof is kept as one aggregate cut.
-    tune_accuracy : bool
-        Ask the oracle for a relative error of a tenth of the relative gap, where the default is the oracle's own
-        accuracy. The cuts are valid all the same; it pays where a call has an inner loop, as `MixedNormOracle`.
+    max_cuts, tune_accuracy
+        As for `Kelley`.
 
     Notes
     -----
@@ -77,16 +74,10 @@ class AnalyticCenter(QueryPointGenerator):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oracle_opt import Box, FunctionOracle, minimize
+    >>> from oracle_opt import minimize, problems
     >>> from oracle_opt.generators import AnalyticCenter
-    >>> A = np.array([[1.0, 2.0], [-3.0, 1.0], [1.0, -2.0]])  # the largest of three affine functions
-    >>> def largest(z):
-    ...     values = A @ z + [0, 1, 2]
-    ...     return values.max(), A[values.argmax()]
-    >>> result = minimize(FunctionOracle(largest, Box([-2, -2], [2, 2])), AnalyticCenter())
-    >>> print(f"between {result.lower_bound:.4f} and {result.upper_bound:.4f}")
-    between 1.1250 and 1.1250
+    >>> minimize(problems.find("nonsmooth/LQ")[0](0).oracle, AnalyticCenter(), rtol=1e-4).success
+    True
     """
 
     needs_convexity = True
@@ -212,10 +203,7 @@ class AnalyticCenter(QueryPointGenerator):
         return self._blocks.without_small(z, self.vanishing)
 
     def _polytope(self) -> Polytope:
-        """Rows in units of the largest slope; with theta, counted down from the upper bound, as last variable.
-
-        The variables are those that are not fixed.
-        """
+        """Rows of free variables, in units of the largest slope; theta, below the upper bound, is the last variable."""
         pool, n, box, free = self._model.pool, len(self._free), self._constraints, self._free
         slopes, normals, equalities = pool.objective.compact, pool.feasibility.compact, box.equality_matrix
         steep, scale = pool.objective.steepness, pool.feasibility.steepness

@@ -26,16 +26,10 @@ class FixedPoint(SequentialGenerator):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oracle_opt import minimize
+    >>> from oracle_opt import minimize, problems
     >>> from oracle_opt.generators import FixedPoint
-    >>> from oracle_opt.oracles import GramBank, MKLOracle
-    >>> X = np.random.default_rng(0).normal(size=(40, 3))
-    >>> y = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, 1, -1)  # one kernel for each column
-    >>> oracle = MKLOracle(GramBank([np.outer(x, x) for x in X.T]), y, C=1)
-    >>> result = minimize(oracle, FixedPoint())
-    >>> result.n_calls, result.point.round(2).tolist()
-    (1, [0.33, 0.33, 0.33])
+    >>> minimize(problems.find("nonsmooth/LQ")[0](0).oracle, FixedPoint()).n_calls
+    1
     """
 
     def __init__(self, updates: bool = False) -> None:

@@ -34,13 +34,11 @@ class LBFGS(SequentialGenerator):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oracle_opt import FreeSpace, FunctionOracle, minimize
+    >>> from oracle_opt import minimize, problems
     >>> from oracle_opt.generators import LBFGS
-    >>> target = np.array([0.2, 0.3, 0.5])
-    >>> oracle = FunctionOracle(lambda z: ((z - target) @ (z - target), 2 * (z - target)), FreeSpace(3, radius=10))
-    >>> minimize(oracle, LBFGS(), gtol=1e-8).point.round(6).tolist()
-    [0.2, 0.3, 0.5]
+    >>> result = minimize(problems.find("separable(n=3)")[0](0).oracle, LBFGS(), max_calls=100)
+    >>> round(result.upper_bound, 6)
+    0.045948
     """
 
     def __init__(self, memory: int = 10, sufficient_decrease: float = 1e-4) -> None:

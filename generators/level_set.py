@@ -49,9 +49,8 @@ class LevelSet(QueryPointGenerator):
         Keep at most so many objective cuts; slack ones are dropped and their proof is kept as one aggregate cut.
     adaptive : bool
         `False` for the classic method: l is `level` at every call.
-    tune_accuracy : bool
-        Ask the oracle for a relative error of a tenth of the relative gap, where the default is the oracle's own
-        accuracy. The cuts are valid all the same; it pays where a call has an inner loop, as `MixedNormOracle`.
+    tune_accuracy
+        As for `Kelley`.
     interior : bool
         Ask at the analytic center of the level set in place of the projection [1]_.
 
@@ -80,16 +79,10 @@ class LevelSet(QueryPointGenerator):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oracle_opt import Box, FunctionOracle, minimize
+    >>> from oracle_opt import minimize, problems
     >>> from oracle_opt.generators import LevelSet
-    >>> A = np.array([[1.0, 2.0], [-3.0, 1.0], [1.0, -2.0]])  # the largest of three affine functions
-    >>> def largest(z):
-    ...     values = A @ z + [0, 1, 2]
-    ...     return values.max(), A[values.argmax()]
-    >>> result = minimize(FunctionOracle(largest, Box([-2, -2], [2, 2])), LevelSet())
-    >>> print(f"between {result.lower_bound:.4f} and {result.upper_bound:.4f}")
-    between 1.1250 and 1.1250
+    >>> minimize(problems.find("nonsmooth/LQ")[0](0).oracle, LevelSet(), rtol=1e-4).success
+    True
     """
 
     needs_convexity = True

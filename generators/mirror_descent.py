@@ -38,13 +38,11 @@ class MirrorDescent(QueryPointGenerator):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oracle_opt import FunctionOracle, Simplex, minimize
+    >>> from oracle_opt import minimize, problems
     >>> from oracle_opt.generators import MirrorDescent
-    >>> target = np.array([0.2, 0.3, 0.5])
-    >>> oracle = FunctionOracle(lambda z: ((z - target) @ (z - target), 2 * (z - target)), Simplex(3))
-    >>> minimize(oracle, MirrorDescent(), max_calls=200).point.round(1).tolist()
-    [0.2, 0.3, 0.5]
+    >>> result = minimize(problems.find("matrix-game(n=3)")[0](0).oracle, MirrorDescent(), max_calls=200)
+    >>> round(result.upper_bound, 3)
+    1.0
     """
 
     def __init__(self, scale: float = 1.0) -> None:

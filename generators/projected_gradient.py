@@ -42,13 +42,11 @@ class ProjectedGradient(SequentialGenerator):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oracle_opt import FunctionOracle, Simplex, minimize
+    >>> from oracle_opt import minimize, problems
     >>> from oracle_opt.generators import ProjectedGradient
-    >>> target = np.array([0.2, 0.3, 0.5])
-    >>> oracle = FunctionOracle(lambda z: ((z - target) @ (z - target), 2 * (z - target)), Simplex(3))
-    >>> minimize(oracle, ProjectedGradient(), gtol=1e-8).point.round(6).tolist()
-    [0.2, 0.3, 0.5]
+    >>> result = minimize(problems.find("separable(n=3)")[0](0).oracle, ProjectedGradient(), max_calls=100)
+    >>> round(result.upper_bound, 6)
+    0.045948
     """
 
     def __init__(

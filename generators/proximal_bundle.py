@@ -85,16 +85,10 @@ class ProximalBundle(QueryPointGenerator):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from oracle_opt import Box, FunctionOracle, minimize
+    >>> from oracle_opt import minimize, problems
     >>> from oracle_opt.generators import ProximalBundle
-    >>> A = np.array([[1.0, 2.0], [-3.0, 1.0], [1.0, -2.0]])  # the largest of three affine functions
-    >>> def largest(z):
-    ...     values = A @ z + [0, 1, 2]
-    ...     return values.max(), A[values.argmax()]
-    >>> result = minimize(FunctionOracle(largest, Box([-2, -2], [2, 2])), ProximalBundle())
-    >>> print(f"between {result.lower_bound:.4f} and {result.upper_bound:.4f}")
-    between 1.1250 and 1.1250
+    >>> minimize(problems.find("nonsmooth/LQ")[0](0).oracle, ProximalBundle(), rtol=1e-4).success
+    True
     """
 
     needs_convexity = True
@@ -235,11 +229,7 @@ class ProximalBundle(QueryPointGenerator):
         self._multipliers = RowMultipliers(objective, last.feasibility, last.equations)
 
     def _catch_up(self, center: ObjectiveCut) -> None:
-        """Take multipliers of the master with smaller weights, for the proof alone, while they prove much more.
-
-        The least weight gives the model's minimum over the domain, which is the most that the cuts prove; its solution
-        is far away, and no good query point.
-        """
+        """Take multipliers of the master with smaller weights, for the proof alone, while they prove much more."""
         self._since = 0
         rows = ProximalRows(self._master, self._equations, self._rhs, self._pool, center)  # with the last tangent
         start, weight = rows.start(self._multipliers), self._control.weight
@@ -252,10 +242,7 @@ class ProximalBundle(QueryPointGenerator):
             start = done.multipliers
 
     def _resort(self, center: ObjectiveCut) -> ProximalPhase:
-        """Where the center would be asked again and the gap is more than rounding: the step of Kelley's method.
-
-        In badly scaled variables the quadratic master ends at its tolerance while the cuts prove more.
-        """
+        """Kelley's step where the master, in bad scales, ends at its tolerance and would ask the center again."""
         rounding = RESOLUTION * abs(self._pool.upper)
         least = _model_minimum(self._domain, self._pool) if self._gap() > rounding else None
         if least is not None:
@@ -301,11 +288,7 @@ class ProximalBundle(QueryPointGenerator):
 
 
 def _scale(domain: Domain) -> Vector:
-    """Diagonal of the norm: where the domain bounds all variables, 1 over its squared widths, of size 1 altogether.
-
-    Widths that differ by more than a factor of `ALIKE` tell nothing of the function: the large ones are a radius that
-    stands in for no bound.
-    """
+    """Diagonal of the norm, of size 1: 1 over squared widths, unless they differ by more than a factor of `ALIKE`."""
     constraints = domain.linear_constraints()
     assert constraints is not None  # `refusal` refuses all other domains
     width = constraints.upper - constraints.lower

@@ -155,10 +155,7 @@ class ReducedGradient(SequentialGenerator):
 
 
 def _scaled(weights: Vector, cut: ObjectiveCut, blocks: SimplexBlocks) -> Vector:
-    """Point of these weights, less the rounding in their sum and below zero.
-
-    Weights that are zero stay zero, which a projection would not keep.
-    """
+    """Point of these weights, less the rounding in their sum and below zero; unlike a projection it keeps the zeros."""
     weights = np.maximum(weights, 0.0)
     return blocks.point(weights * (blocks.weights(cut.point).sum() / weights.sum()))
 
@@ -173,10 +170,7 @@ def _reduced_direction(cut: ObjectiveCut, slopes: Vector, lead: int) -> Vector:
 
 
 def _shortest(cut: ObjectiveCut, slopes: Vector, others: Vector, lead: int) -> Vector | None:
-    """The combination of two slopes of the shortest direction, the lead's entry apart; `None` if it is the first.
-
-    The square of that length is convex in the share of the second; its derivative is brought to zero by bisection.
-    """
+    """The shortest combination of two slopes, the lead's entry apart, by bisection; `None` if it is the first."""
     first, second = slopes - slopes[lead], others - others[lead]
     zero = cut.point <= 0
 

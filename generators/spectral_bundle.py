@@ -79,9 +79,8 @@ class SpectralBundle(QueryPointGenerator):
     ----------
     descent : float
         Share of the predicted decrease that makes a step serious, between 0 and 1/2.
-    proximal : float, optional
-        The first weight; default is the norm of the first subgradient over a tenth of the way to its minimizer on the
-        domain, or over 1 where that is infinite.
+    proximal
+        As for `ProximalBundle`.
     min_order : int
         Fewest leading eigenvectors in P after a serious step, where there are so many. The master is a semidefinite
         program of this order: more of them make fewer and longer calls. Matrices of at most this order, or of which
@@ -233,14 +232,10 @@ class SpectralBundle(QueryPointGenerator):
         return self._minorant
 
     def primal_factor(self) -> Matrix | None:
-        """Return a factor of the primal matrix, ``X = R @ R.T``, as far as the run has come.
+        """Factor R, shape (N, k), of the primal matrix ``X = R @ R.T``; None before the first answer.
 
-        It is None before the first answer. Rows of blocks of order one are zero once the bundle has taken over.
-
-        Returns
-        -------
-        ndarray of shape (N, k) or None
-            R: where the A_i fix the diagonal of X, as max-cut's do, its rows are vectors to round.
+        Where the A_i fix the diagonal of X, as max-cut's do, its rows are vectors to round. Rows of blocks of order one
+        are zero once the bundle has taken over.
         """
         if self._low_rank is not None:
             return self._low_rank.shortened()

@@ -47,15 +47,7 @@ _open: weakref.WeakSet[RecordFile] = weakref.WeakSet()
 
 
 class RecordFile:
-    """Reads the records of a file, then appends to them; nobody else can open it meanwhile.
-
-    Attributes
-    ----------
-    records : list of bytes
-        Payloads of the records that the file held.
-    torn : int
-        Bytes at the end that are the beginning of a record; the next one is written over them.
-    """
+    """Reads the records of a file, then appends to them; nobody else can open it meanwhile."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -66,7 +58,7 @@ class RecordFile:
                 raise JournalMismatch(f"`journal` {self.path} must be a regular file")
             lock(self._file)
             content = self._file.readall()
-            self.records = self._read(content)
+            self.records = self._read(content)  # payloads of the records that the file held
         except BlockingIOError as problem:
             self._file.close()
             raise JournalMismatch(
@@ -75,6 +67,7 @@ class RecordFile:
         except BaseException:
             self._file.close()
             raise
+        # Bytes at the end that are the beginning of a record; the next one is written over them.
         self.torn = len(content) - self._end
         self._number = len(self.records)  # number of the next record
         _open.add(self)

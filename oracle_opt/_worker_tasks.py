@@ -103,10 +103,7 @@ def _opened_once(parcel: Parcel, kept: OrderedDict[str, Any], opened: Callable[[
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let linear algebra have one thread, until the last of those who ask for it in this process leaves.
-
-    Without threadpoolctl, which an executor requires and this process alone does not, it keeps its threads.
-    """
+    """Let linear algebra have one thread, if threadpoolctl is there, until the last who asks in this process leaves."""
     global _limited
     with _counting:
         if _limited == 0:

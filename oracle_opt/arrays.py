@@ -40,20 +40,8 @@ def every(flags: NDArray[np.bool_]) -> bool:
 def digest(*things: object) -> str:
     """16 hexadecimal digits that tell data from other data: a cryptographic hash, BLAKE2b cut to 64 bits.
 
-    Parameters
-    ----------
-    *things : array, sparse matrix, number, str, bytes, None, or sequence, mapping or set of such
-        Arrays count with their type, shape and every bit, whatever their layout in memory; sparse matrices as rows of
-        sorted entries, whatever their format; numbers by their value, so 1 is 1.0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from oracle_opt.arrays import digest
-    >>> digest(np.eye(3), 2.0) == digest(np.eye(3, order="F"), 2)
-    True
-    >>> digest(np.eye(3), 2.0) == digest(np.eye(3), np.nextafter(2.0, 3.0))
-    False
+    Arrays count with their type, shape and every bit, whatever their layout in memory; sparse matrices as rows of
+    sorted entries, whatever their format; numbers by their value, so 1 is 1.0.
     """
     content = hashlib.blake2b(digest_size=DIGITS // 2)
     _take(content, things, None)
@@ -61,11 +49,7 @@ def digest(*things: object) -> str:
 
 
 def fingerprint(thing: object) -> str:
-    """Class of a thing and a digest of all it holds: the identity of what a user may have written.
-
-    An object's attributes are followed into lists, mappings and other objects. Functions count by their names, and
-    objects without attributes, such as those of compiled libraries, by their class; cached properties do not count.
-    """
+    """Class of a thing and a digest of its attributes, of whatever kind; functions count by their names."""
     content = hashlib.blake2b(digest_size=DIGITS // 2)
     _take(content, thing, ())
     return f"{_name(type(thing))} #{content.hexdigest()}"
@@ -163,15 +147,7 @@ def _is_sparse(thing: object) -> bool:
 
 
 def class_name(kind: type) -> str:
-    """Full name of a class; of this library's own without the module, which may move and makes no other problem.
-
-    Examples
-    --------
-    >>> from oracle_opt import Box
-    >>> from oracle_opt.arrays import class_name
-    >>> class_name(Box), class_name(dict)
-    ('oracle_opt.Box', 'builtins.dict')
-    """
+    """Full name of a class; of this library's own without the module, which may move and makes no other problem."""
     top, _, _ = kind.__module__.partition(".")
     return f"{top if top == __package__ else kind.__module__}.{kind.__qualname__}"
 

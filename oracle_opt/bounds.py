@@ -60,10 +60,7 @@ def cut_rounding(point: Vector, value: float, slope: Vector) -> tuple[float, flo
 def closed(
     upper: float, lower: float, rtol: float, atol: float = 0.0, resolution: float = 0.0, price: float = 0.0
 ) -> bool:
-    """Whether a gap is closed: within the tolerances, or both bounds are 0 up to the resolution of the value.
-
-    Bounds that cross by more than that close nothing: then the best point misses a constraint.
-    """
+    """Whether a gap is closed: within the tolerances, or both bounds are 0 or cross by no more than their rounding."""
     gap = upper - lower
     if not isfinite(gap):
         return False
@@ -237,14 +234,9 @@ class BoundTracker:
     def pay(self, missed: FeasibilityCut | None) -> None:
         """Set the price of what the best point misses, by the half-spaces that exclude it.
 
-        With multipliers u_j of half-spaces ``a_j @ z + b_j <= 0`` in the bound, a point at a distance d from what it
-        misses saves about ``d sum u_j |a_j|`` at most: with exact constraints the minimum may be that much above its
-        value.
-
-        Parameters
-        ----------
-        missed : FeasibilityCut or None
-            As `Oracle.separation` answers at the best point.
+        These are `missed`, as `Oracle.separation` answers there. With multipliers u_j of half-spaces
+        ``a_j @ z + b_j <= 0`` in the bound, a point at a distance d from what it misses saves about ``d sum u_j |a_j|``
+        at most: with exact constraints the minimum may be that much above its value.
         """
         cuts = () if missed is None else (missed, *missed.further)
         self.violation = max((one.violation for one in cuts), default=0.0)
@@ -252,28 +244,11 @@ class BoundTracker:
         self.price = max(far, 0.0) * steepness_of(self.parts) if far > 0 else 0.0
 
     def move(self, cut: ObjectiveCut) -> None:
-        """Take the answer at a point that misses no constraint for the best one, though its value may be larger.
-
-        Parameters
-        ----------
-        cut : ObjectiveCut
-            The answer.
-        """
+        """Take the answer `cut` at a point that misses no constraint for the best one, even if its value is larger."""
         self.incumbent, self.upper = cut, float(cut.upper)
 
     def closed(self, rtol: float, atol: float) -> bool:
-        """Tell whether the gap is closed, what the best point may save by missing constraints included.
-
-        Parameters
-        ----------
-        rtol, atol : float
-            As for `minimize`.
-
-        Returns
-        -------
-        bool
-            Whether it is.
-        """
+        """Tell whether the gap is closed at `rtol` and `atol`, counting what missed constraints may have saved."""
         return closed(self.upper, self.lower, rtol, atol, self.resolution, self.price)
 
     def warnings(self) -> tuple[str, ...]:
@@ -290,19 +265,10 @@ class BoundTracker:
         return self.lower - self.upper > self.tolerance + CROSSED * max(abs(self.lower), self._terms(self.incumbent))
 
     def exceeded(self, cut: Cut) -> str:
-        """Say that the lower bound is above a value that no method asked for.
+        """Say that the lower bound is above a value that no method asked for: the answer `cut` at a probe.
 
-        Where a minimizer is only promised to lie in a part of the domain a bound says nothing of the points elsewhere.
-
-        Parameters
-        ----------
-        cut : Cut
-            The answer at a probe.
-
-        Returns
-        -------
-        str
-            No words if it is not.
+        Where a minimizer is only promised to lie in a part of the domain a bound says nothing of the points elsewhere:
+        the words are empty then, as where the bound is below.
         """
         if not isinstance(cut, ObjectiveCut) or self._domain.promise():
             return ""
@@ -312,10 +278,7 @@ class BoundTracker:
         return f"A further point has the value {cut.upper:.10g}, below the lower bound {self.lower:.10g}."
 
     def update(self, cut: Cut, minorant: Minorant | None, weight: float, repeated: bool = False) -> None:
-        """Take up one answer, the `cut`, the `minorant` of the model after it, and its `weight` in the average.
-
-        A repeated one is the last answer again.
-        """
+        """Take up an answer, perhaps a `repeated` one, a `minorant` of the model after the `cut`, and its `weight`."""
         self._n_answers += not repeated
         if self._convex and not self.conflict:
             self.conflict = self._memory.conflict(cut, self._n_answers)

@@ -61,10 +61,7 @@ def checked_start(oracle: Oracle, point: ArrayLike | None) -> Vector:
 
 
 def _start_inside(domain: Domain, start: Vector) -> Vector:
-    """The start, moved inside by what it exceeds bounds by: its value would be below the least one of the domain.
-
-    A point of another solver may miss by a share of the widths that a projection mends.
-    """
+    """The start, moved inside by what it exceeds bounds by: its value would be below the least one of the domain."""
     constraints = domain.linear_constraints()
     if constraints is not None and constraints.has_bounds_alone:
         inside: Vector = np.clip(start, constraints.lower, constraints.upper)
@@ -132,10 +129,7 @@ def as_query(asked: Vector | Query, domain: Domain, generator: QueryPointGenerat
 
 
 def _inside(domain: Domain, point: Vector) -> bool:
-    """Whether a point is in the domain, or next to it, where a method has rounded more than the domain itself.
-
-    Of a box the bounds are compared first, in a third of the time.
-    """
+    """Whether a point is in the domain, or next to it, where a method has rounded more than the domain itself."""
     if type(domain) is Box and every(domain.lower <= point) and every(point <= domain.upper):
         return True
     return domain.contains(point, OUTSIDE) or _is_near(domain, point, domain.project(point), ROUNDED)
@@ -212,10 +206,7 @@ def _broken(generator: QueryPointGenerator, method: str, rule: str, got: object,
 
 
 def check_cut(cut: Cut, point: Vector, oracle: Oracle) -> Cut:
-    """Give a cut of `point` back, its numbers as floats and arrays of floats; a bare one where f is +inf.
-
-    A value without a finite subgradient, as that of a root at 0, counts as +inf, and so does one whose square is.
-    """
+    """Give a cut of `point` back, as floats and arrays; bare where f, a slope or its square is not finite."""
     if not isinstance(cut, ObjectiveCut | FeasibilityCut):
         raise InvalidCut(f"`query` must return an ObjectiveCut or a FeasibilityCut, got {cut!r}")
     if not _is_plain(cut):

@@ -17,13 +17,6 @@ def clock_of(name: str) -> Callable[[], float]:
 
 
 def kind_of_seconds(clocks: Iterable[str]) -> str:
-    """Say which seconds runs by these clocks have; where they differ, that they cannot be compared.
-
-    Examples
-    --------
-    >>> from oracle_opt.clocks import kind_of_seconds
-    >>> kind_of_seconds(["processor", "thread"]), kind_of_seconds(["elapsed", "processor"])
-    ('processor seconds', 'seconds of different clocks')
-    """
+    """Say which seconds runs by these clocks have; where they differ, that they cannot be compared."""
     kinds = {WORDS.get(clock, clock) for clock in clocks}
     return f"{kinds.pop()} seconds" if len(kinds) == 1 else "seconds of different clocks"

@@ -9,11 +9,7 @@ from oracle_opt.optional import require
 
 
 def start() -> None:
-    """Run the command oracle-opt with the arguments of this process.
-
-    It needs the packages of the extra `cli`; without them it says so and ends with exit code 2, and only ``--version``
-    and ``doctor`` answer.
-    """
+    """Run the command oracle-opt; without the extra `cli` only ``--version`` and ``doctor`` answer, exit code 2."""
     try:
         require("typer", "cli", "the command oracle-opt")
         require("rich", "cli", "the command oracle-opt")

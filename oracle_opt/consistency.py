@@ -126,10 +126,7 @@ class AnswerMemory:
         return ""
 
     def _noise(self, i: np.intp, cut: ObjectiveCut) -> float:
-        """What rounding may do to the values of an earlier objective cut and a new one.
-
-        Where slopes cancel, as in a long valley, their terms are as large as they are elsewhere.
-        """
+        """What rounding may do to the values of two objective cuts, of terms that are large where slopes cancel."""
         steepest = np.maximum(self._steepest, np.abs(cut.subgradient))
         return _noise(
             abs(float(self._values[i])) + abs(cut.value), steepest, np.abs(self._points[i]) + np.abs(cut.point)

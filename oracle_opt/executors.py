@@ -117,10 +117,7 @@ class Workers(Generic[T]):
         return answers
 
     def _packed(self, shared: object) -> tuple[Parcel, bytes | None]:
-        """How tasks are told what they share, and what it is for those who do not have it; None if it is in the former.
-
-        Threads of this process are given it as it is.
-        """
+        """How tasks are told what they share, as it is in threads, and what it is for who does not have it, or None."""
         if isinstance(self.executor, ThreadPoolExecutor):
             return Parcel("", value=shared), None
         content = pickle.dumps(shared, protocol=5)

@@ -87,10 +87,7 @@ def is_temporary(path: Path) -> bool:
 
 
 def remove_left_overs(folder: Path) -> None:
-    """Remove what `atomic_file` left in a folder (not below) where its process was killed, and nothing else.
-
-    A file stays if its process lives, or ran on another machine, or if it was written to within the last hour.
-    """
+    """Remove what `atomic_file` left in a folder where a process of this machine was killed an hour ago or more."""
     for path in folder.glob(f"{TEMPORARY}*"):
         parts = _OURS.fullmatch(path.name)
         try:

@@ -141,23 +141,10 @@ class FunctionOracle(Oracle):
         hold in spite of it. The gap that can be reached is about ``1e-7 * n`` times the size of f, more in a large
         domain.
 
-        Parameters
-        ----------
-        function : callable
-            Maps a point of shape (n,) to a finite number, in the smallest box around the domain.
-        domain : Domain
-            Bounded, or with a promised radius; n is at most 50.
-        accuracy : float
-            By how much a value may be wrong at most, relative to ``max(1, abs(value))``.
-        executor : concurrent.futures.Executor, optional
-            Computes the values of a query at the same time; processes need a function that can be pickled.
-        **options
-            As of the constructor, without `gives`.
-
-        Raises
-        ------
-        InvalidArgument
-            There are more than 50 variables, or the domain has no end in some direction.
+        The `function` maps a point of shape (n,) to a finite number, in the smallest box around the `domain`, which is
+        bounded, or has a promised radius; n is at most 50. A value may be wrong by `accuracy` at most, relative to
+        ``max(1, abs(value))``. An `executor` computes the values of a query at the same time; processes need a function
+        that can be pickled. The `options` are as of the constructor, without `gives`.
         """
         from oracle_opt.differences import Differences
 
@@ -168,19 +155,9 @@ class FunctionOracle(Oracle):
     def from_jax(cls, function: Callable[[Any], Any], domain: Domain, **options: Any) -> Self:
         """Make an oracle of a convex function written in JAX; its gradient is taken in double precision.
 
-        Parameters
-        ----------
-        function : callable
-            Maps a JAX array of shape (n,) to a number. It is compiled at the first call.
-        domain : Domain
-            Where the function is minimized.
-        **options
-            As of the constructor; `constraints` are functions of the same kind.
-
-        Raises
-        ------
-        MissingPackage
-            JAX is not installed.
+        The `function` maps a JAX array of shape (n,) to a number and is compiled at the first call. The `domain` and
+        the `options` are as of the constructor, and `constraints` functions of the same kind. `MissingPackage` says
+        that JAX is not installed.
         """
         from oracle_opt.autodiff import of_jax
 
@@ -188,22 +165,7 @@ class FunctionOracle(Oracle):
 
     @classmethod
     def from_torch(cls, function: Callable[[Any], Any], domain: Domain, **options: Any) -> Self:
-        """Make an oracle of a convex function written in PyTorch; its gradient is taken in double precision.
-
-        Parameters
-        ----------
-        function : callable
-            Maps a tensor of shape (n,) to a number.
-        domain : Domain
-            Where the function is minimized.
-        **options
-            As of the constructor; `constraints` are functions of the same kind.
-
-        Raises
-        ------
-        MissingPackage
-            PyTorch is not installed.
-        """
+        """Make an oracle of a `function` in PyTorch of a tensor; `domain` and `options` are as for `from_jax`."""
         from oracle_opt.autodiff import of_torch
 
         return cls._differentiated(of_torch, function, domain, options)
@@ -238,18 +200,7 @@ class FunctionOracle(Oracle):
         return self._violated(point, 0.0)
 
     def missed(self, point: Vector) -> list[tuple[float, float]]:
-        """Values of the constraints at a point, each with the largest one that counts as held there.
-
-        Parameters
-        ----------
-        point : ndarray of shape (n,)
-            A point of the domain.
-
-        Returns
-        -------
-        list of tuple of float
-            A pair for each constraint, in their order.
-        """
+        """Values of the constraints at a `point` of the domain, each with the largest one that counts as held there."""
         answers = [self._constraint(i, point) for i in range(len(self.constraints))]
         return [(value, self._allowed(value, normal, point, self.tolerance)) for value, normal in answers]
 

@@ -59,18 +59,7 @@ class Record:
     resolution: float = 0.0
 
     def closed(self, rtol: float, atol: float = 0.0) -> bool:
-        """Tell whether `minimize` would end here as converged, by the best of the four proofs.
-
-        Parameters
-        ----------
-        rtol, atol : float
-            As for `minimize`.
-
-        Returns
-        -------
-        bool
-            Whether the gap is closed.
-        """
+        """Tell whether `minimize` with `rtol` and `atol` would end here, converged, by the best of the four proofs."""
         return closed(self.upper_bound, self.lower_bound, rtol, atol, self.resolution)
 
 

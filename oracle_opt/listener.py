@@ -47,63 +47,27 @@ class Listener:
         return f"{type(self).__name__}()"
 
     def begin(self, run: Run) -> None:
-        """Learn that a run begins: oracle and generator are reset, and earlier cuts are told.
+        """Learn that a `run` begins: oracle and generator are reset, and earlier cuts are told.
 
-        Parameters
-        ----------
-        run : Run
-            Its `oracle`, `generator`, `options` and `start` are there to be read.
+        Its `oracle`, `generator`, `options` and `start` are there to be read.
         """
 
     def recall(self, query: Query, oracle: Oracle) -> Entry | None:
-        """Answer in place of the oracle, as a journal does.
+        """Answer a `query` in place of the `oracle`, as a journal does, or with None leave it to the next listener.
 
-        Parameters
-        ----------
-        query : Query
-            What is asked.
-        oracle : Oracle
-            That of the run; told what to resume, if it keeps state.
-
-        Returns
-        -------
-        Entry or None
-            Query, cut and the seconds it took; None leaves the query to the next listener, and then to the oracle.
+        An entry holds query, cut and the seconds it took. An oracle that keeps state is to be told what to resume.
         """
         return None
 
     def answered(self, entry: Entry) -> None:
-        """Learn what the oracle answered, before the generator does.
-
-        Parameters
-        ----------
-        entry : Entry
-            Query, cut and seconds; recalled ones are not told.
-        """
+        """Learn what the oracle answered, before the generator does; an `entry` that was recalled is not told."""
 
     def show(self, record: Record) -> object:
-        """Learn what is proven after a call.
-
-        Parameters
-        ----------
-        record : Record
-            That call.
-
-        Returns
-        -------
-        object
-            `True` stops the run; anything else is ignored.
-        """
+        """Learn from a `record` what is proven after a call; `True` stops the run, anything else is ignored."""
         return None
 
     def end(self, result: Result) -> None:
-        """Learn how the run ended; called once for each `begin`, whatever ended the run.
-
-        Parameters
-        ----------
-        result : Result
-            What the run gives back, or what an exception carries.
-        """
+        """Learn how the run ended, whatever ended it, once for each `begin`; an exception carries the `result`, too."""
 
 
 class Callback(Listener):

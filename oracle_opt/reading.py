@@ -82,10 +82,7 @@ def _most_unpacked(packed: int) -> int:
 
 
 def read_text(path: Path) -> str:
-    r"""Read a text file, as `read_bytes` does; lines end in ``\n``.
-
-    The text is UTF-8, with or without a mark at its beginning, or else Latin-1.
-    """
+    r"""Read a text file in UTF-8, with or without a mark, else Latin-1, as `read_bytes` does; lines end in ``\n``."""
     content = read_bytes(path).removeprefix(codecs.BOM_UTF8)
     try:
         text = content.decode()

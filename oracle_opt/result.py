@@ -266,25 +266,8 @@ class Result:
         Several results may be drawn on the same axes: each has a color, dashes and a marker of its own. See
         `oracle_opt.study.plot_runs` for both axes side by side, and for several runs of each method.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; default is a new figure.
-        label : str, optional
-            Name of the curve in the legend.
-        x : {'calls', 'seconds'}
-            The horizontal axis; the seconds are those in oracle and generator, up to and with each call.
-
-        Returns
-        -------
-        matplotlib Axes
-
-        Raises
-        ------
-        InvalidArgument
-            `x` is neither.
-        MissingPackage
-            Matplotlib is not installed.
+        `ax` are axes of Matplotlib, by default of a new figure, which are returned; `label` is the name of the curve in
+        the legend. `x` is 'calls' or 'seconds': those in oracle and generator, up to and with each call.
         """
         from oracle_opt.line_styles import plot_gap  # only here: few runs are drawn
 

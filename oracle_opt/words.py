@@ -21,13 +21,6 @@ def shown(value: object) -> str:
 
     Arrays of more than three entries, long sequences and matrices are shown by their shape, mappings by their names,
     functions and classes by their name.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from oracle_opt.words import shown
-    >>> shown(np.zeros((4, 2))), shown(np.array([0.5, 1.0])), shown(np.array(0.5)), shown({"bias": 1.0})
-    ('array(4, 2)', '[0.5, 1]', '0.5', '{bias}')
     """
     if isinstance(value, type):
         words = f"the class {value.__name__}"
@@ -68,14 +61,7 @@ def literal(value: object) -> str:
 
 
 def numbered(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return labels that are all different: with a number behind those that stood before.
-
-    Examples
-    --------
-    >>> from oracle_opt.words import numbered
-    >>> numbered(["linear", "cosine", "linear"])
-    ('linear', 'cosine', 'linear (2)')
-    """
+    """Return labels that are all different: with a number behind those that stood before."""
     seen: dict[str, int] = {}
     found = []
     for label in labels:
@@ -91,10 +77,7 @@ def by_attributes(thing: object) -> str:
 
 
 def one_line(thing: Any) -> str:
-    """Return the class and the fields of an object of a dataclass, on one line: its ``__repr__``.
-
-    Fields at their defaults are left out, and so are empty ones.
-    """
+    """Return the class of a dataclass' object and its fields that are neither default nor empty: its ``__repr__``."""
     words = []
     for field in fields(thing):
         value = getattr(thing, field.name)

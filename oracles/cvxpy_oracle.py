@@ -257,10 +257,7 @@ class _Program:
 
 
 def _written(part: Any, leaves: dict[int, int]) -> Any:
-    """An expression, a constraint or what an atom knows besides its arguments, as sequences that `digest` takes.
-
-    Variables and parameters are numbered as they occur: their names may come from a counter of the whole process.
-    """
+    """An expression, a constraint or an atom as sequences that `digest` takes, variables numbered as they occur."""
     import cvxpy as cp
 
     kind = type(part).__name__

@@ -46,7 +46,7 @@ class MaxEigenvalueProgram:
 
 
 def cut_excess(program: MaxEigenvalueProgram, claim: CutClaim, exactly: bool = False) -> Bound | None:
-    """By how much an affine function claims more of f than a positive semidefinite matrix W proves.
+    """By how much an affine function claims more of f than a positive semidefinite matrix W proves; None if unknown.
 
     For every such W other than 0, ``lambda_max(M) >= <M, W> / tr W``, so that
 
@@ -57,17 +57,6 @@ def cut_excess(program: MaxEigenvalueProgram, claim: CutClaim, exactly: bool = F
     of shape (N,); one of them is enough. Constant and slope above are computed again from C, A, b and trace, in floats
     with all rounding or in fractions. What is claimed beyond the constant, and the slope claimed less the slope proven
     at its largest over the promised set, make the excess.
-
-    Returns
-    -------
-    float, Fraction or None
-        At least 0. None if there is no witness, the numbers are too large for floats, or the domain has no end in a
-        direction in which the slope is right but for rounding.
-
-    Raises
-    ------
-    Refuted
-        The claim is no minorant, or the witness has another shape, is zero or not finite.
     """
     if claim.kind not in (ClaimKind.MINORANT, ClaimKind.BOUND):
         raise Refuted(
@@ -139,11 +128,7 @@ def _whole(values: NDArray[np.float64]) -> NDArray[Any]:
 
 
 def _entries(R: Matrix, d: Vector, i: NDArray[np.intp], j: NDArray[np.intp], kind: type[Numbers]) -> Any:
-    """Entries of ``W = R R' + diag(d)``.
-
-    In floats an entry is a sum of r + 2 products, and wrong by at most ``(r / 2 + 2) EPS n_i n_j``, n_i the root of
-    W_ii, by Cauchy and Schwarz.
-    """
+    """Entries of ``W = R R' + diag(d)``, in floats wrong by ``(r / 2 + 2) EPS n_i n_j`` at most, n_i root W_ii."""
     parts = [slice(first, first + AT_ONCE) for first in range(0, len(i), AT_ONCE)]
     each = [np.einsum("ij,ij->i", R[i[part]], R[j[part]]) for part in parts]
     entries = np.concatenate([np.zeros(0, dtype=R.dtype), *each]) + np.where(i == j, d[i], 0)
@@ -203,10 +188,7 @@ def value_bound(program: MaxEigenvalueProgram, point: Vector, exactly: bool = Fa
 
 
 def _formed(matrix: AffineMatrix, y: Vector) -> tuple[Matrix, float, int] | None:
-    """The symmetric part of ``M(y)`` over ``2 ** size``, its entries below one, and a bound on the norm of its error.
-
-    An entry is a sum of at most k products and one of C, so wrong by ``(k / 2 + 1) EPS`` times the sum of their sizes.
-    """
+    """The symmetric part of ``M(y)`` over ``2 ** size``, its entries below 1, and a bound on the norm of its error."""
     terms = int(np.diff(matrix.entries.tocsr().indptr).max(initial=0))
     M, sizes = matrix.at(y), matrix.sizes_at(y)
     largest = float(sizes.max()) if sizes.nnz else 0.0

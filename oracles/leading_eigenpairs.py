@@ -72,11 +72,7 @@ def _lanczos(
 
 
 def _inverse_lanczos(M: sparse.csr_array, norm: float, count: int) -> tuple[Vector, Matrix] | None:
-    """Eigenpairs by Lanczos on ``(s I - M)^-1``, s a little above all eigenvalues, from a Cholesky factor.
-
-    It takes few products even where small eigenvalues are larger than the gaps between the leading ones by many orders,
-    as those of graphs whose weights differ that much.
-    """
+    """Eigenpairs by Lanczos on ``(s I - M)^-1``, s a little above all eigenvalues: fast where the gaps are small."""
     order = M.shape[0]
     direction, value, away = np.ones(order), -np.inf, CLUSTER * norm
     for _ in range(FACTORS):
@@ -107,11 +103,7 @@ def _descending(values: Vector, vectors: Matrix) -> tuple[Vector, Matrix]:
 
 
 class Bounded:
-    """Whether a Cholesky factorization proves that no eigenvalue of M is larger than a value, up to `rounding`.
-
-    It succeeds in floating-point arithmetic only for a matrix that is positive semidefinite but for ``order * EPS``
-    times its trace (Rump 2006). It needs one dense matrix of the order of M.
-    """
+    """Whether a Cholesky factor proves that no eigenvalue of M is above a value, up to `rounding` (Rump 2006)."""
 
     def __init__(self, M: sparse.csr_array, value: float) -> None:
         order = M.shape[0]
@@ -135,11 +127,7 @@ class Bounded:
         return solved
 
     def direction(self) -> Vector:
-        """Where it does not hold: a vector whose quotient is larger than the value.
-
-        ``(-L'^-1 L^-1 a, 1, 0)`` with the factor L of the rows before the pivot that failed, and their entries a in its
-        column.
-        """
+        """Where it does not hold: a vector of a larger quotient, ``(-L'^-1 L^-1 a, 1, 0)``, a the failed row."""
         first = self._failed - 1
         direction = np.zeros(self._M.shape[0])
         direction[first] = 1.0
@@ -156,9 +144,6 @@ def absolute_norm(M: sparse.csr_array) -> float:
 
 
 def euclidean_norm(entries: Vector) -> float:
-    """Root of the sum of squares, in units of the largest entry: these neither underflow nor overflow.
-
-    The unit is a power of two, so that nothing else changes.
-    """
+    """Root of the sum of squares, in units of a power of two near the largest entry: no underflow, no overflow."""
     unit = int(np.frexp(np.abs(entries).max(initial=0.0))[1])
     return float(np.ldexp(np.linalg.norm(np.ldexp(entries, -unit)), unit))

@@ -175,11 +175,7 @@ class MaxEigenvalueOracle(Oracle):
         )
 
     def _cuts(self, y: Vector, vectors: Matrix, most: float) -> list[ObjectiveCut]:
-        """One cut an eigenvector, given a bound on the largest eigenvalue; the error is that of the first.
-
-        Values are lowered by what rounding can have added: to them, and to the slopes times the way to any point of the
-        domain.
-        """
+        """One cut an eigenvector, lowered by rounding on the domain, given a bound; the error is that of the first."""
         given, vectors = vectors, vectors / np.linalg.norm(vectors, axis=0)
         slopes = self.b[:, None] - self.trace * self.matrix.forms(vectors)
         values = self.trace * np.sum(vectors * (self.C @ vectors), axis=0) + y @ slopes
@@ -201,22 +197,8 @@ class MaxEigenvalueOracle(Oracle):
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> Bound | None:
         """Prove a cut by the positive semidefinite matrix ``v v' + R R' + diag(d)`` of its witness.
 
-        Parameters
-        ----------
-        claim : CutClaim
-            Its `witness` holds v as `eigenvector`, R as `factor`, of shape (N, r), or d as `diagonal`, not negative.
-        exact : bool
-            Whether to count in fractions.
-
-        Returns
-        -------
-        float, Fraction or None
-            See `Oracle.prove_cut`.
-
-        Raises
-        ------
-        Refuted
-            The claim is none of such a function, or the witness is no such matrix.
+        The `witness` of the `claim` holds v as `eigenvector`, R as `factor`, of shape (N, r), or d as `diagonal`, not
+        negative. With `exact` it is counted in fractions. See `Oracle.prove_cut`.
         """
         return cut_excess(self._program(), claim, exact)
 
@@ -226,24 +208,9 @@ class MaxEigenvalueOracle(Oracle):
         return float(self.trace * absolute_norm(self.matrix.sizes_at(y)) + np.abs(self.b) @ y)
 
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> Bound | None:
-        """Prove an upper bound by a Cholesky factorization.
+        """Prove an upper bound by a Cholesky factorization of a dense matrix; None for orders above 8000.
 
-        Parameters
-        ----------
-        claim : ValueClaim
-            The point.
-        exact : bool
-            Whether to eliminate in fractions, for orders up to 100.
-
-        Returns
-        -------
-        float, Fraction or None
-            None for orders above 8000: the factorization is one of a dense matrix.
-
-        Raises
-        ------
-        Refuted
-            The point is none.
+        With `exact` it eliminates in fractions, for orders up to 100. The point is that of the `claim`.
         """
         return value_bound(self._program(), claim.point, exact)
 

@@ -148,11 +148,7 @@ def _length(at: Vector, direction: Vector) -> float:
 
 
 def _newton_step(matrix: Any, weights: Vector, diagonal: Vector, gradient: Vector, equalities: Matrix) -> Vector:
-    """Return -H^-1 gradient on the equalities, with ``H = diag(diagonal) + matrix' diag(weights) matrix``.
-
-    With fewer rows than columns the inverse comes from an m x m matrix (Woodbury), else H itself is factorized:
-    O(min(m, n)^2 max(m, n)). NaN where it has no factor.
-    """
+    """Return -H^-1 gradient on the equalities, ``H = diag(diagonal) + matrix' diag(weights) matrix``, or NaN."""
     right = np.column_stack([gradient, equalities.T])
     m, n = matrix.shape
     try:

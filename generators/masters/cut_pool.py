@@ -59,13 +59,7 @@ class CutPool:
         self.best: ObjectiveCut | None = None
 
     def add(self, cut: ObjectiveCut | FeasibilityCut) -> None:
-        """Take up a cut, those of its summands, and the further ones of the same call.
-
-        Raises
-        ------
-        InvalidCut
-            The cut has another number of summands than those before it.
-        """
+        """Take up a cut and the further ones of its call; `InvalidCut` if its number of summands is another one."""
         if isinstance(cut, ObjectiveCut):
             if cut.summands:
                 self._add_summands(cut)
@@ -132,20 +126,9 @@ class CutPool:
     def add_tangent(self, point: Vector, height: float) -> bool:
         """Add the piece of the summands' model that is largest at a point as a cut, if it exceeds `height` there.
 
-        It is the sum over j of the largest cut of f_j at the point: a minorant of f, and one that no call gave if these
-        cuts are of several calls.
-
-        Parameters
-        ----------
-        point : ndarray of shape (n,)
-            Where a method is about to ask.
-        height : float
-            What its model of whole cuts says there, plus what it need not care about.
-
-        Returns
-        -------
-        bool
-            Whether a cut was added: the master has to be solved again.
+        It is the sum over j of the largest cut of f_j at the `point` where a method is about to ask: a minorant of f,
+        and one that no call gave if these cuts are of several calls. `height` is what the model of whole cuts says
+        there, plus what the method need not care about. If a cut was added, the master has to be solved again.
         """
         if not self.n_summands:
             return False
@@ -211,24 +194,13 @@ class CutPool:
     def shrink(
         self, cap: int, objective: Vector, feasibility: Vector, summands: Vector | None = None
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-        """Drop slack cuts once there are more than `cap`; give the masks of those kept, if any were dropped.
+        """Drop slack cuts once there are more than `cap`; give the masks of those kept, or `None` if none was dropped.
 
         The minorant of the given multipliers, the proof of the present bound, is added as a cut of its own, so
         that no later model is worse than this bound (aggregation: Kiwiel 1983, "An aggregate subgradient method").
         Half of `cap` stays, those with the largest multipliers, then the newest; of the summands' cuts as many for each
-        summand on average, and at least the newest.
-
-        Parameters
-        ----------
-        cap : int
-            So many cuts may stand.
-        objective, feasibility, summands : ndarray
-            Multipliers of the cuts of each kind; no `summands` where there are none.
-
-        Returns
-        -------
-        tuple of two ndarrays of bool, or None
-            Masks of the whole cuts and of those of summands; `None` if none was dropped.
+        summand on average, and at least the newest. `objective`, `feasibility` and `summands` are the multipliers of
+        the cuts of each kind; the masks are of the whole cuts and of those of summands.
         """
         if len(self.objective) <= cap and len(self.summands) <= cap * max(self.n_summands, 1):
             return None

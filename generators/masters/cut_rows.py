@@ -176,24 +176,9 @@ class Rows:
     ) -> None:
         """Add one row, or count it once more if it stands there already, up to rounding: then the first one stays.
 
-        Parameters
-        ----------
-        row : ndarray of shape (n,)
-            Slope of the cut.
-        constant : float
-            Its value at 0.
-        value : float
-            Its value at its own point.
-        size : float
-            Size of the terms it was computed from, whose rounding it has.
-        error : float
-            Error that the oracle stated.
-        summand : int
-            Number of the summand that it belongs to.
-        tolerance : float
-            What the oracle tolerates of a feasibility cut.
-        origin : mapping or Combination
-            Extras of the cut that the row is, or the claims that it was made of.
+        The cut has the slope `row`, is `constant` at 0 and `value` at its own point; `size` is that of the terms it was
+        computed from, whose rounding it has, and `error` what the oracle stated. It belongs to a `summand`, or has the
+        `tolerance` of a feasibility cut. `origin` are its extras, or the claims that it was made of.
         """
         for i in np.flatnonzero(np.abs(self.constant - constant) <= 1e-13 * abs(constant)):
             if self._summand[i] == summand and np.abs(self.row(i) - row).max() <= 1e-13 * np.abs(row).max():

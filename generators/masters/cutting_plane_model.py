@@ -92,12 +92,9 @@ class CuttingPlaneModel:
         return max(4.0 * EPS * abs(self.pool.upper), 2.0 * error)
 
     def query(self, point: Vector, tune_accuracy: bool = False) -> Vector | Query:
-        """What `ask` returns: the point, with `tune_accuracy` and the wish of an error of a tenth of the relative gap.
+        """What `ask` returns: the `point`, with `tune_accuracy` and the wish of an error of 1/10 of the relative gap.
 
-        Raises
-        ------
-        EmptyLocalizationSet
-            The feasibility cuts provably leave nothing.
+        `EmptyLocalizationSet` says that the feasibility cuts provably leave nothing.
         """
         if self.empty:
             raise nothing_left(proven=True)
@@ -121,18 +118,7 @@ class CuttingPlaneModel:
         return (cut.upper - self._predicted) / decrease
 
     def add(self, cut: ObjectiveCut | FeasibilityCut) -> bool:
-        """Take up a cut and minimize.
-
-        Parameters
-        ----------
-        cut : ObjectiveCut or FeasibilityCut
-            What `tell` was told.
-
-        Returns
-        -------
-        bool
-            Whether the cut is the best seen so far.
-        """
+        """Take up a `cut` that `tell` was told, and minimize; whether it is the best seen so far."""
         before = self.pool.best
         self.pool.add(cut)
         best = self.pool.best

@@ -24,10 +24,7 @@ def face_refusal(domain: Domain) -> str | None:
 
 
 def on_face(cut: ObjectiveCut, coordinates: Coordinates) -> ObjectiveCut:
-    """Return a cut of the function where all other variables are 0, as they are at the cut's point.
-
-    Where there are no others it is the cut itself and keeps its extras, which prove it.
-    """
+    """Return a cut of the function where all others are 0, as at the cut's point; the cut itself if there are none."""
     answers = (one.on_face(coordinates) for one in cut.answers)
     return ObjectiveCut(
         cut.point[coordinates],
@@ -68,11 +65,7 @@ def spread(domain: Domain, count: int) -> Coordinates:
 
 
 def gains(domain: Domain, slope: Vector, active: Coordinates) -> Vector:
-    """By how much lower a linear function is with all on one variable than with all on the best active one.
-
-    In a simplex all that it holds is moved; without simplices each variable goes from 0 to its upper bound, or to 1
-    where it has none, and the active ones do not count.
-    """
+    """By how much a linear function falls from all on the best active variable of a simplex, or 0, to all on one."""
     blocks = domain.simplices()
     if blocks is None:
         upper = domain.bounding_box()[1]
@@ -89,10 +82,7 @@ def gains(domain: Domain, slope: Vector, active: Coordinates) -> Vector:
 
 
 def peaks(values: Vector, least: float, most: int) -> Coordinates:
-    """The largest entries above `least` that exceed both neighbors, at most so many, in decreasing order.
-
-    Among equal neighbors the first one counts.
-    """
+    """The largest entries above `least` that exceed both neighbors, the first of equal ones; at most so many."""
     high = np.flatnonzero(values > least)
     before = np.where(high > 0, values[high - 1], -np.inf)
     after = np.where(high < values.size - 1, values[np.minimum(high + 1, values.size - 1)], -np.inf)

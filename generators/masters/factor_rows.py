@@ -16,10 +16,7 @@ EDGE = 0.995  # share of the ball's radius that multipliers may reach: near enou
 
 
 class FactorZeros:
-    """Equations ``v' R = 0``, such as the one that halves a graph, with a multiplier for each v and column of R.
-
-    As an equation of R R' it has none: its gradient is zero where it holds.
-    """
+    """Equations ``v' R = 0``, as of halves of a graph, each column with a multiplier, as ``R R'`` has none."""
 
     def __init__(self, chosen: NDArray[np.intp], norms: Vector, vectors: Matrix, sizes: Vector) -> None:
         self.chosen, self._norms, self._vectors, self._sizes = chosen, norms, vectors, sizes
@@ -66,10 +63,7 @@ class FactorZeros:
         return half
 
     def correction(self, R: Matrix, units: Matrix) -> Matrix:
-        """The least change D of R with ``v' (R + D) = 0`` to first order, and ``D_i`` orthogonal to the unit vectors.
-
-        ``D_i = (I - u_i u_i') sum_a v_ai w_a``, where the w solve a system with an equation for each entry of `excess`.
-        """
+        """The least D, ``D_i = (I - u_i u_i') sum_a v_ai w_a``, with ``v' (R + D) = 0`` to first order."""
         count, columns = len(self._vectors), R.shape[1]
         system = np.einsum("ai,bi,ij,il->ajbl", self._vectors, self._vectors, units, units, optimize=True)
         system = np.einsum("ab,jl->ajbl", np.eye(count), np.eye(columns)) - system
@@ -105,13 +99,7 @@ def _root(rows: NDArray[np.intp], columns: NDArray[np.intp], data: Vector, order
 
 
 class FactorRows:
-    """Spheres on which a factor R lives, ``norm(R_i)^2 = t_i``; rows that are not fixed share the rest of the trace.
-
-    Attributes
-    ----------
-    size : float
-        The size of a row of C: the unit of the objective, over the trace, and of gradients.
-    """
+    """Spheres on which a factor R lives, ``norm(R_i)^2 = t_i``; rows that are not fixed share the rest of the trace."""
 
     def __init__(
         self,
@@ -133,6 +121,7 @@ class FactorRows:
         # L-BFGS on points of this size: the second derivatives are then alike in all rows
         C = told.matrix.C
         heights = (abs(C) @ self._roots - np.abs(C.diagonal()) * self._roots) * self._roots
+        # The size of a row of C: the unit of the objective, over the trace, and of gradients.
         self.size = float(np.sqrt((heights**2).mean())) or 1.0
         self._lengths = np.sqrt(np.maximum(heights, 1e-3 * self.size) / self.size)
         if rest > 0:
@@ -140,10 +129,7 @@ class FactorRows:
 
     @classmethod
     def of(cls, told: Eigenpairs) -> FactorRows | None:
-        """The rows that the A_i fix, and the zeros of the others.
-
-        None where there are other equations, a row is fixed twice, or no X is feasible.
-        """
+        """The rows that the A_i fix, and the zeros of the others; None where an A_i is another, or no X is feasible."""
         matrix = told.matrix
         entries, b = matrix.entries, told.b
         if not matrix.counts.all():
@@ -178,10 +164,7 @@ class FactorRows:
     def function(
         self, columns: int, multipliers: Matrix | None = None, penalty: float = 0.0
     ) -> Callable[[Vector], tuple[float, Vector]]:
-        """``-<C, R R'>`` and its gradient as a function of V, R = scaled(V), in units of `size`.
-
-        With the augmented Lagrangian of the zeros, ``+ <multipliers, excess> + penalty / 2 norm(excess)^2``.
-        """
+        """``-<C, R R'>`` with the zeros' augmented Lagrangian, and its gradient at V, R = scaled(V), over `size`."""
         C, free, zeros = self._told.matrix.C, self._free, self.zeros
 
         def both(v: Vector) -> tuple[float, Vector]:

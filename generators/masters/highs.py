@@ -35,15 +35,11 @@ class WarmLP:
 
     Solved by the simplex method from the last basis: the dual one after a row was added, the primal one after a column.
     Copies go on from the same basis.
-
-    Attributes
-    ----------
-    ray : ndarray of shape (n_rows,)
-        Row multipliers that prove the contradiction `solve` found last; empty if HiGHS gave none.
     """
 
     def __init__(self, cost: Vector, lower: Vector, upper: Vector) -> None:
         self._program = HighsProgram(_OPTIONS)
+        # Row multipliers that prove the contradiction `solve` found last; empty if HiGHS gave none.
         self.ray = np.zeros(0)
         self._program.add_columns(lower, upper)
         self._program.change_costs(cost)
@@ -77,10 +73,7 @@ class WarmLP:
         self._program.delete_rows(rows)
 
     def solve(self) -> tuple[Vector, Vector] | None:
-        """Return solution and row multipliers, or `None` if the rows contradict each other.
-
-        Each attempt ends after as many steps as only one that cycles takes, or when the time is over.
-        """
+        """Return solution and row multipliers, or `None` if the rows contradict each other; no attempt cycles."""
         contradicted, program = False, self._program
         self.ray = np.zeros(0)
         program.limit_steps()

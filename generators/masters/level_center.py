@@ -49,18 +49,9 @@ class LevelCenter:
     def choose(self, level: float) -> Vector:
         """Return a point in the middle of where the model is at most ``lower + level * gap``.
 
-        A gap that is rounding has no level sets: the point is then the model's minimizer. Where Newton's method fails
-        it is a point of the segment from there to an interior point of the domain.
-
-        Parameters
-        ----------
-        level : float
-            Between 0, the minimum of the model, and 1, the best value.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            A point of the domain, in the level set up to a hundredth of the gap.
+        It is in the level set up to a hundredth of the gap. A gap that is rounding has no level sets: the point is then
+        the model's minimizer. Where Newton's method fails it is a point of the segment from there to an interior point
+        of the domain. The `level` is between 0, the minimum of the model, and 1, the best value.
         """
         model = self._model
         assert model.minimum is not None

@@ -53,24 +53,13 @@ class LevelProjection:
         self._multipliers = np.zeros(0)
 
     def project(self, center: Vector, level: float) -> Vector:
-        """Nearest point to `center` where the model is at most ``lower + level * (upper - lower)``.
+        """Nearest point to `center` where the model is at most ``lower + level * gap``.
 
-        Rows of objective cuts are in units of the gap, so that the projection's tolerance is relative to it. A gap that
-        is rounding has no level sets: the point is then the model's minimizer. So it is where the center lies in the
-        level set, as an inexact cut may leave it. Should the projection fail numerically, the point is where the
-        segment from the center to the model's minimizer enters the level set.
-
-        Parameters
-        ----------
-        center : ndarray of shape (n,)
-            A point of the domain.
-        level : float
-            Between 0, the minimum of the model, and 1, the best value.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            A point of the domain, in the level set up to a hundredth of the gap.
+        It is in the level set up to a hundredth of the gap. Rows of objective cuts are in units of the gap, so that the
+        projection's tolerance is relative to it. A gap that is rounding has no level sets: the point is then the
+        model's minimizer. So it is where the center lies in the level set, as an inexact cut may leave it. Should the
+        projection fail numerically, the point is where the segment from the center to the model's minimizer enters the
+        level set. The `level` is between 0, the minimum of the model, and 1, the best value.
         """
         model = self._model
         for _ in range(TANGENTS):

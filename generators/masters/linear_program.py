@@ -98,10 +98,7 @@ class CutLP(ABC):
         return 0.0 if of is self._feasibility else level
 
     def solve(self, pool: CutPool) -> ModelMinimum | None:
-        """Take up the pool's new cuts and minimize; `None` if the feasibility cuts provably leave nothing.
-
-        Without objective cuts the value is -inf and the point satisfies the feasibility cuts.
-        """
+        """Take up new cuts and minimize, -inf without objective cuts; `None` if the others leave nothing."""
         self._take_up(pool)
         solved = self._lp.solve()
         if solved is None and self._outside.any():

@@ -84,10 +84,7 @@ class LowRankStart:
         return y if isfinite(float(y @ y)) and not np.array_equal(y, cut.point) else None
 
     def primal(self, least: float = 1e-8) -> Matrix:
-        """X of shape (N, k) with ``X X'`` close to R R' over its trace, its columns orthogonal, the largest first.
-
-        Columns are left out whose share of the trace is less than `least` of that of the largest.
-        """
+        """X of shape (N, k), ``X X'`` near R R' over its trace but for columns below `least` of the largest share."""
         sizes, axes = np.linalg.eigh(self.factor.T @ self.factor)
         kept = sizes > least * sizes[-1]
         turned: Matrix = self.factor @ axes[:, kept][:, ::-1] / np.sqrt(sizes.sum())
@@ -142,11 +139,7 @@ class LowRankStart:
         return int(found.nit)
 
     def _prove(self) -> None:
-        """The minorant of ``W = R R' / tr(R R')``, with what rounding can have added to it; kept if it proves more.
-
-        ``f(y) >= trace * <C, W> + sum_i y_i (b_i - trace * <A_i, W>)``; sums of products of the rows of R have as many
-        terms as R has columns, and the forms as many of those as the matrices have entries.
-        """
+        """The minorant ``trace * <C, W> + sum_i y_i (b_i - trace * <A_i, W>)``, less rounding; kept if better."""
         told, R = self._told, self.factor
         matrix, b = told.matrix, told.b
         norms = np.sqrt(np.einsum("ij,ij->i", R, R))

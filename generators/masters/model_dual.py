@@ -75,10 +75,7 @@ class ModelDual:
             self._program.keep(mask, summands)
 
     def solve(self, pool: CutPool) -> ModelMinimum | None:
-        """Minimize the model of the pool's cuts; `None` if the feasibility cuts provably leave nothing.
-
-        Without objective cuts the value is -inf and the point satisfies the feasibility cuts.
-        """
+        """Minimize the model, -inf without objective cuts; `None` if the feasibility cuts provably leave nothing."""
         if not len(pool.objective):
             nearest = nearest_feasible(self._domain, pool.feasibility, self._center)
             if not nearest.converged and prove_empty(self._domain, pool.feasibility, nearest.multipliers):
@@ -179,10 +176,7 @@ class ModelDual:
     def _length(
         self, center: Vector, metric: Vector, slope: Vector, ahead: Vector, first: float, z: Vector
     ) -> tuple[float, Vector]:
-        """Where the dual's derivative along a direction has fallen to a fifth, at most 1, and the point there.
-
-        The derivative is ``d @ constants + ahead @ z(t)``, and z(t) costs a projection.
-        """
+        """Where ``d @ constants + ahead @ z(t)``, the derivative, has fallen to a fifth, at most 1, and z(t)."""
         at_start = first - float(ahead @ z)
         low, high, of_low, of_high, t = 0.0, np.inf, first, -np.inf, 1.0
         for _ in range(30):

@@ -40,11 +40,7 @@ def working_polyhedron(domain: Domain) -> Domain:
 
 
 def simple_part(domain: Domain) -> tuple[Domain, Matrix, Vector]:
-    """A set on which projections in a diagonal metric are those of bounds and equations, and further equations.
-
-    Within the simple set, these equations and the domain's inequalities make up the domain. It is the domain itself
-    where that has no inequalities of several variables, else the box of its bounds.
-    """
+    """The set itself, or its bounds, in which projections are simple, and the equations that are missing there."""
     constraints = domain.linear_constraints()
     assert constraints is not None  # `refusal` refuses all other domains
     if constraints.inequality_rhs is None and not domain.euclidean_only:

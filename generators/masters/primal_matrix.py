@@ -36,11 +36,7 @@ class PrimalMatrix:
         earlier: PrimalMatrix | None,
         share: float,
     ) -> PrimalMatrix:
-        """``P V P'``, entries of the diagonal, and a share of an earlier matrix.
-
-        Earlier pieces that have more columns together than rows are added up, and those whose share is next to nothing
-        are left out: memory stays below that of two matrices of order N.
-        """
+        """``P V P'``, entries of the diagonal, and a share of an earlier matrix, none that is next to nothing."""
         diagonal = None
         if len(single[0]):
             diagonal = np.zeros(order)
@@ -87,13 +83,7 @@ def _root(V: Matrix) -> Matrix:
 
 
 class PrimalWitness(Mapping[str, Matrix]):
-    """Witness of a minorant, computed when it is read: `factor` and, where there are blocks of order one, `diagonal`.
-
-    Parameters
-    ----------
-    matrix : PrimalMatrix
-        W.
-    """
+    """Witness W of a minorant, computed when read: `factor` and, with blocks of order one, `diagonal`."""
 
     def __init__(self, matrix: PrimalMatrix) -> None:
         self._matrix = matrix

@@ -202,8 +202,7 @@ def _simplex_quadratic(
 ) -> Vector:
     """``min 1/2 v @ hessian @ v - linear @ v``, v >= 0 where not free, whose first `count` entries add up to one.
 
-    The active-set method of `nonnegative_quadratic` with one equality e @ v = 1. On a support, ``H + rho e e'`` is
-    factorized in place of H, which changes nothing on the equality and is definite where H is only on its null space.
+    By `nonnegative_quadratic`; on a support ``H + rho e e'`` is factorized, which changes nothing on ``e @ v = 1``.
     """
     v = start.copy()
     support = (v > 0) | free

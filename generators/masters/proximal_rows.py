@@ -14,10 +14,7 @@ from oracle_opt.generators.masters.proximal_master import ProximalPoint, proxima
 
 @dataclass(frozen=True, eq=False)
 class RowMultipliers:
-    """Multipliers of objective cuts, of feasibility cuts and of equations, as these stand in the pool and the domain.
-
-    There may be fewer than rows: those of new rows are 0.
-    """
+    """Multipliers of objective cuts, feasibility cuts and equations, as in pool and domain; those of new rows are 0."""
 
     objective: Vector
     feasibility: Vector

@@ -62,16 +62,9 @@ class ProximityControl:
     def null(self, gain: float, predicted: float, error: float, variation: float) -> None:
         """After a step that did not become the center.
 
-        Parameters
-        ----------
-        gain : float
-            By how much the value fell; negative where it rose.
-        predicted : float
-            By how much the model said it would fall, positive.
-        error : float
-            Linearization error of the new cut at the center.
-        variation : float
-            Kiwiel's: the norm of the aggregate subgradient plus the aggregate's own linearization error.
+        The value fell by `gain`, where the model `predicted` more, a positive number. `error` is the linearization
+        error of the new cut at the center, and `variation` Kiwiel's: the norm of the aggregate subgradient plus the
+        aggregate's own linearization error.
         """
         before = self.weight
         self._typical = min(self._typical, variation)
@@ -81,15 +74,7 @@ class ProximityControl:
         self._age = min(self._age - 1, -1) if self.weight == before else -1
 
     def catch_up(self, predicted: float, gap: float) -> None:
-        """Halve the weight where the proof is far behind.
-
-        Parameters
-        ----------
-        predicted : float
-            What the model predicts for the next step.
-        gap : float
-            Best value minus proven bound.
-        """
+        """Halve the weight where the proof is far behind: the `gap` large beside what is `predicted` of a step."""
         if predicted < LAG * gap < float("inf"):
             self.weight = max(0.5 * self.weight, self.least)
 
@@ -109,10 +94,7 @@ class ProximityControl:
 
 
 def first_step(domain: Domain, cut: ObjectiveCut, share: float = 1.0, scale: Vector | None = None) -> float:
-    """Return a share of the distance to the minimizer of a cut over the domain; 1 where that is infinite or 0.
-
-    On a simplex, a box or a ball the distance is about the diameter. Its squares are weighted by `scale`, if given.
-    """
+    """Return a share of the distance, in the metric `scale`, to a cut's minimizer on the domain; 1 if inf or 0."""
     away = domain.minimize_linear(cut.subgradient)[1] - cut.point
     if scale is not None:
         away = np.sqrt(scale) * away

@@ -12,30 +12,18 @@ FEASIBLE = 1e-9  # tolerance of feasibility cuts, relative to their largest entr
 
 
 class ScaledRows:
-    """Objective cuts counted from the best value, then feasibility cuts, scaled to the slope of the first of those.
-
-    Attributes
-    ----------
-    count : int
-        Number of objective cuts.
-    scale : ndarray
-        Factors of the feasibility cuts.
-    constants, size, error : ndarray of shape (m,)
-        One for each row, as in `Rows`; those of feasibility cuts leave room for their tolerance.
-    allowed : float
-        That tolerance, of their scaled values.
-    touched : ndarray of bool, shape (n,)
-        Variables with an entry in some row; all, where a row is dense.
-    """
+    """Objective cuts counted from the best value, then feasibility cuts, scaled to the slope of the first of those."""
 
     def __init__(self, pool: CutPool) -> None:
         self._objective, self._feasibility = objective, feasibility = pool.objective, pool.feasibility
-        self.count = len(objective)
+        self.count = len(objective)  # number of objective cuts
         unit = float(objective.steepness[0]) or 1.0
-        self.scale = unit / feasibility.steepness
-        self.allowed = FEASIBLE * unit
+        self.scale = unit / feasibility.steepness  # factors of the feasibility cuts
+        self.allowed = FEASIBLE * unit  # that tolerance, of their scaled values
+        # Variables with an entry in some row; all, where a row is dense.
         self.touched = objective.touched | feasibility.touched
         top = pool.upper if np.isfinite(pool.upper) else float(objective.value[0])
+        # As in `Rows`; those of feasibility cuts leave room for their tolerance.
         self.constants = np.r_[objective.constant - top, feasibility.constant * self.scale + self.allowed]
         self.size = np.r_[objective.size, feasibility.size * self.scale]
         self.error = np.r_[objective.error, feasibility.error * self.scale] + EPS * self.size

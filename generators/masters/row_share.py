@@ -14,11 +14,7 @@ from oracle_opt.proof.parts import Combination, Parts, Weighted
 
 
 class RowShare(Parts):
-    """Rows by their serial numbers, with weights.
-
-    A minorant is made after every call, of some hundred rows: nothing of these is copied. What a row claims is asked of
-    the rows when it is wanted, or kept here when the row is dropped before.
-    """
+    """Rows by serial numbers, with weights; what a row claims is asked when it is wanted, or when it is dropped."""
 
     def __init__(self, rows: Rows, weights: Vector) -> None:
         used = np.flatnonzero(weights)

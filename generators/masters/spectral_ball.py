@@ -33,11 +33,7 @@ class PromisedBall:
 def step_within(
     ball: PromisedBall, y: Vector, done: SpectralPoint, model: Model, hessian: Matrix
 ) -> tuple[Vector, float]:
-    """Return the point of the master's step where it stays in the ball, and the decrease it predicts.
-
-    Bounds are those of the ball, and values outside it may be lower. A step that leaves it ends at the nearest point of
-    the ball or, if that predicts no decrease, at the surface.
-    """
+    """Return the point of the master's step in the ball, or nearest to it or at the surface, and its decrease."""
     if ball.holds(y + done.s) or not ball.holds(y):
         return y + done.s, done.decrease
     away = y + done.s - ball.center

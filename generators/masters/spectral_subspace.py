@@ -33,11 +33,7 @@ def computed(cut: ObjectiveCut) -> float:
 
 
 def coupled_pairs(told: Eigenpairs, point: Vector) -> tuple[Vector, Matrix]:
-    """Return eigenpairs of the matrix without its blocks of order one, largest first.
-
-    An eigenvector's rows outside these blocks are one of the rest, or zero; where an eigenvalue is of both, they are no
-    longer orthonormal, and a basis of their span is.
-    """
+    """Return orthonormal eigenpairs of the matrix without its blocks of order one, largest first."""
     single = told.matrix.single
     if not len(single):
         return told.values, told.vectors

@@ -86,26 +86,11 @@ class Certificate:
     ) -> Certificate:
         """Make a certificate of claims, and see that it holds, given the claims.
 
-        Parameters
-        ----------
-        domain : Domain
-            Where the function is minimized.
-        cuts : sequence of CutClaim
-            What is claimed of it.
-        multipliers : sequence of float
-            Not negative, one a cut. Those of each summand are scaled to the largest sum of a summand; cuts with the
-            multiplier 0 are left out.
-        value : ValueClaim or None
-            The best point; None if there is none, which is refused.
-        lower, upper : float
-            The bounds that a run claims. The lower one of the certificate is the same, or the exact minimum of the
-            minorant where rounding made that smaller.
-        facts : mapping, optional
-            Names to words and numbers: "problem" is `Oracle.problem_identity`; "convex", if it is false, refuses.
-
-        Returns
-        -------
-        Certificate
+        The `cuts` are what is claimed of a function on a `domain`. The `multipliers` are not negative, one a cut: those
+        of each summand are scaled to the largest sum of a summand, and cuts with the multiplier 0 are left out. `value`
+        is the claim of the best point; none is refused. A run claims the bounds `lower` and `upper`; the lower one of
+        the certificate is the same, or the exact minimum of the minorant where rounding made that smaller. `facts` are
+        names to words and numbers: "problem" is `Oracle.problem_identity`; "convex", if it is false, refuses.
 
         Raises
         ------
@@ -183,41 +168,17 @@ class Certificate:
         return made
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the file of the certificate.
-
-        Parameters
-        ----------
-        path : path-like
-            Where; compressed if it ends in .gz. A file of this name is replaced.
-
-        Returns
-        -------
-        Path
-            The same.
-        """
+        """Write the file to a `path`, which is returned: in place of one of this name, compressed if it ends in .gz."""
         target = Path(path)
         certificate_file.write(target, certificate_file.content_of(self.records))
         return target
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Certificate:
-        """Read a certificate, without checking what it claims: that is what `verify` does.
+        """Read a certificate that `save` wrote to `path`, without checking what it claims: that is what `verify` does.
 
-        Parameters
-        ----------
-        path : path-like
-            A file that `save` wrote.
-
-        Returns
-        -------
-        Certificate
-
-        Raises
-        ------
-        InvalidCertificate
-            It is none, of another version, cut off or damaged.
-        OSError
-            It cannot be read.
+        `InvalidCertificate` says that it is none, of another version, cut off or damaged; an OSError, that it cannot be
+        read.
         """
         try:
             content = certificate_file.content_at(Path(path))
@@ -242,20 +203,10 @@ class Certificate:
     def verify(self, oracle: Oracle | None = None, exact: bool = False, ask: bool = True) -> CertificateVerdict:
         """Check the certificate: by itself or, with an oracle that was made of the data anew, each of its cuts, too.
 
-        Parameters
-        ----------
-        oracle : Oracle, optional
-            The problem. Without it the cuts and the value at the point are taken as given.
-        exact : bool
-            Whether the oracle shall examine the witnesses in fractions; else in floats with a bound on their rounding.
-        ask : bool
-            Whether the oracle is asked at the best point, and where cuts with a known point were taken, if something
-            has no witness: a value above the claimed one, or below what a cut claims there, refutes the certificate.
-
-        Returns
-        -------
-        CertificateVerdict
-            What holds, with the bounds that are proven.
+        Without an `oracle` the cuts and the value at the point are taken as given. With `exact` it examines the
+        witnesses in fractions, else in floats with a bound on their rounding. With `ask` it is asked at the best point,
+        and where cuts with a known point were taken, if something has no witness: a value above the claimed one, or
+        below what a cut claims there, refutes the certificate. The verdict has the bounds that are proven.
 
         Raises
         ------

@@ -24,14 +24,7 @@ from oracle_opt.words import shown
 
 
 def hexadecimal(value: float) -> str:
-    """A float in hexadecimal, without the zeros that end its digits.
-
-    Examples
-    --------
-    >>> from oracle_opt.certificates.certificate_file import hexadecimal
-    >>> hexadecimal(1.5), hexadecimal(-0.1), hexadecimal(float("inf"))
-    ('0x1.8p+0', '-0x1.999999999999ap-4', 'inf')
-    """
+    """A float in hexadecimal, without the zeros that end its digits: ``0x1.8p+0`` is 1.5."""
     digits, power, exponent = float(value).hex().partition("p")
     return f"{digits.rstrip('0').rstrip('.')}p{exponent}" if power and "." in digits else digits + power + exponent
 

@@ -21,23 +21,17 @@ MOST = 1e-9  # by this share the weights of level claims change at most
 def fewest_claims(domain: Domain, terms: Sequence[Weighted]) -> Sequence[Weighted]:
     """Choose of many claims a few whose combination is the same minorant, or a higher one.
 
-    A minorant that is stated as an average of thousands of cuts needs few of them: a point of the convex hull of k
-    points in n dimensions is a convex combination of n + 1 of them (Caratheodory). Here the points are the slopes, and
-    of all weights with the same slope and sums those are taken that give the largest constant: a vertex of a linear
-    program
+    A point of the convex hull of k points in n dimensions is a convex combination of n + 1 of them (Caratheodory). Here
+    the points are the slopes, and of all weights with the same slope and sums those are taken that give the largest
+    constant: a vertex of a linear program
 
     ::
 
         maximize sum_i w_i c_i   subject to   sum_i w_i a_i as it was, the sums of the weights as they were,   w >= 0
 
     with at most n + 1 weights that are not 0, and one more for each summand. They are computed anew from the equations,
-    so that the tolerance of the solver is not in them.
-
-    Returns
-    -------
-    sequence of tuple of float and CutClaim
-        The same ones where they are not many more than there have to be, where something would be lost beyond rounding,
-        or where the domain has no end.
+    so that the tolerance of the solver is not in them. The claims stay as they are where they are not many more than
+    there have to be, where something would be lost beyond rounding, or where the domain has no end.
     """
     k = len(terms)
     n_summands = max((claim.n_summands for _, claim in terms), default=0)

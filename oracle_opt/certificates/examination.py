@@ -113,11 +113,7 @@ def prove(
     exact: bool,
     ask: bool,
 ) -> CertificateVerdict:
-    """Examine each claim against its witness and the data, having checked what follows from the claims.
-
-    Where a cut claims more than its witness proves, by some excess, the lower bound loses ``multiplier * excess / (W +
-    B)``.
-    """
+    """Examine each claim; one that exceeds its witness' proof costs ``multiplier * excess / (W + B)`` of the bound."""
     if not oracle.convex:
         raise InvalidCertificate(f"{oracle!r} is not convex: nothing is proven by its cuts")
     claimed_lower, claimed_upper = bounds
@@ -213,11 +209,7 @@ def _rounding(answer: ObjectiveCut, stated: float) -> float:
 
 
 def same_but_for_names(oracle: Oracle, stored: str) -> bool:
-    """Whether words of an identity differ from an oracle's by names of functions and classes at most.
-
-    That is so where an oracle is told from others by its domain and by names: these are no identity, and answers are.
-    A name that the user passed is one.
-    """
+    """Whether words of an identity differ from an oracle's by names of functions and classes of its own at most."""
     given = isinstance(oracle, FunctionOracle) and oracle.name != getattr(oracle.function, "__qualname__", None)
     if given or type(oracle).identity not in (Oracle.identity, FunctionOracle.identity):
         return stored == oracle.problem_identity()
@@ -242,10 +234,7 @@ def size_of(domain: Domain, cuts: tuple[CutClaim, ...], shares: list[Fraction], 
 
 
 def _judged(prove: Callable[[C, bool], Bound | None], oracle: Oracle, claim: C, exact: bool, name: str) -> Bound | None:
-    """What the oracle says of a claim; `None` if the claim is taken as given, as it says itself or nobody can prove it.
-
-    A claim that keeps back the witness of its kind is refused: else anything could be claimed.
-    """
+    """What the oracle says of a claim, whose witness may not be kept back; `None` if the claim is taken as given."""
     missing = oracle.missing_witness(claim)
     try:
         found = prove(claim, exact)

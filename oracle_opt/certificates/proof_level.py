@@ -26,16 +26,8 @@ class Standing(Enum):
 def standing_of(result: Result, oracle: Oracle) -> Standing:
     """Write the certificate of a run, and verify it as far as the oracle's witnesses go.
 
-    Returns
-    -------
-    Standing
-        `Standing.NONE` for runs without a finite lower bound, for those whose bounds were taken back or contradict each
-        other, as their `status` says, and on domains of users that have no description.
-
-    Raises
-    ------
-    InvalidCertificate, Refuted
-        The run claims more than its certificate proves: it must not be published.
+    `Standing.NONE` is for runs without a finite lower bound, for those whose bounds were taken back or contradict each
+    other, as their `status` says, and on domains of users that have no description.
     """
     if not isfinite(result.lower_bound) or not isfinite(result.upper_bound) or not oracle.convex:
         return Standing.NONE

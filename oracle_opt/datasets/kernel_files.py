@@ -28,14 +28,7 @@ class Arrays(NamedTuple):
 
 
 def read_npz(path: Path) -> Arrays:
-    """Read the arrays K or D, y, and groups if it is there.
-
-    Raises
-    ------
-    InvalidData
-        There is no such file, it is damaged or not a zip archive of arrays, it lacks one of them, has both K and D, or
-        holds anything but numbers (and words in y).
-    """
+    """Read the arrays K or D, y, and groups if it is there."""
     found = {}
     try:
         with path.open("rb") as file:

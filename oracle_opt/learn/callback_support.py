@@ -28,10 +28,9 @@ def with_callbacks(method: Method) -> Method:
 
 
 class FitTasks:
-    """A task of a fit and the tasks in it: a machine each, and in a machine an oracle call each.
+    """A task of a fit, a task a machine, and in it one an oracle call, at the end of which the estimator can predict.
 
-    Callbacks see the end of each oracle call with an estimator that is ready to predict, fitted by what the call
-    answered: machines whose run has not begun say "not this class" to every point. Without callbacks nothing is made.
+    Machines whose run has not begun say "not this class" to every point. Without callbacks nothing is made.
     """
 
     def __init__(self, estimator: Any, context: Any, X: Any, y: Any, metadata: dict[str, Any] | None) -> None:

@@ -20,10 +20,7 @@ Numbers = NDArray[np.intp]
 
 
 def checked_y(y: Any, n_points: int) -> NDArray[Any]:
-    """Return labels as an array of one type, shape (n,).
-
-    Objects become numbers or strings where all of them are one or the other.
-    """
+    """Return labels as an array of one type, shape (n,): objects as numbers or strings, where all of them are."""
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     if labels.size != n_points:
         raise InvalidArgument(f"`y` must have {n_points} labels, one per row of X, got {labels.size}")
@@ -42,10 +39,7 @@ def checked_y(y: Any, n_points: int) -> NDArray[Any]:
 
 
 def encoded(labels: NDArray[Any], weights: Vector) -> tuple[NDArray[Any], Numbers]:
-    """Classes of the rows of positive weight, sorted, and the number of the class of each row.
-
-    Rows of weight zero have any number.
-    """
+    """Classes of the rows of positive weight, sorted, and the number of each row's class, any where it has none."""
     classes = np.unique(labels[weights > 0])
     if classes.size < 2:
         every = np.unique(labels)

@@ -21,11 +21,7 @@ Calibration = PlattSigmoid | ClassSoftmax
 def calibrated(
     make: Callable[[], Any], rows: Any, numbers: Numbers, labels: NDArray[Any], weights: Vector, seed: int
 ) -> Calibration:
-    """Fit probabilities to the decision values of cross-validation with five folds.
-
-    The folds are of points that differ, with the weights of all rows that are like them: repeated rows and weights give
-    the same result, and no row is in training and test at once.
-    """
+    """Fit probabilities to decision values of cross-validation with five folds, equal rows being in one fold."""
     n_classes = int(numbers.max()) + 1
     shape = (numbers.size,) if n_classes == 2 else (numbers.size, n_classes)
     values, seen = np.zeros(shape), np.zeros(numbers.size, dtype=bool)

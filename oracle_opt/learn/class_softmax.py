@@ -28,21 +28,19 @@ class ClassSoftmax:
     slope: float
 
     def __call__(self, decisions: Matrix) -> Matrix:
-        """Probabilities, ndarray of shape (m, number of classes).
+        """Probabilities, a column a class, of logarithms rounded to `STEP`, far below what calibration can tell.
 
-        Their logarithms are rounded to `STEP`, far below what calibration can tell. So classes whose decision values
-        differ by rounding alone, as those of support vectors on the margin do, are equally probable, and
-        probabilities and their logarithms order the classes alike.
+        So classes whose decision values differ by rounding alone, as those of support vectors on the margin do, are
+        equally probable, and probabilities and their logarithms order the classes alike.
         """
         found: Matrix = np.exp(np.round(log_softmax(self.slope * decisions, axis=1) / STEP) * STEP)
         return found
 
     @classmethod
     def of(cls, decisions: Matrix, numbers: NDArray[np.intp], weights: Vector) -> ClassSoftmax:
-        """Fit the slope to decision values of points that did not train them.
+        """Fit the slope to decision values of points that did not train them, by weighted likelihood.
 
-        Maximizes the weighted likelihood of targets that are smoothed as Platt's are: ``(N + 1) / (N + K)`` for the
-        class of a point and ``1 / (N + K)`` for each other one, N the weights of the class and K their number.
+        The targets are smoothed as Platt's are: ``(N + 1) / (N + K)`` for the class and ``1 / (N + K)`` for the others.
         """
         n_classes, n_all = decisions.shape[1], float(weights.sum())
         of_class = np.bincount(numbers, weights, n_classes)[numbers]

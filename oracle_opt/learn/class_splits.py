@@ -37,11 +37,7 @@ def class_splits(numbers: Numbers, n_classes: int, multiclass: str) -> list[Clas
 
 
 def votes(values: Matrix, splits: list[tuple[int, int | None]], n_classes: int) -> Matrix:
-    """Votes of the pairs of classes, and among classes of equal votes who won by more.
-
-    Every pair gives a vote to the class it prefers. To the votes a number between -1/3 and 1/3 is added, which grows
-    with the sum of the decision values for the class: ``s / (3 (abs(s) + 1))``.
-    """
+    """Votes of the pairs of classes, plus ``s / (3 (abs(s) + 1))``, s the sum of the decision values for the class."""
     counted, sums = np.zeros((2, values.shape[0], n_classes))
     for k, (one, other) in enumerate(splits):
         assert other is not None

@@ -18,9 +18,8 @@ from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
 class FitWatcher:
     """Makes a task of each machine, and in it one of each oracle call, for callbacks that are set on an estimator.
 
-    The estimator at the end of a call has the best weights so far. Machines whose run has not begun tell every point
-    that it is not of their class, and nothing is proven of them: `gap_` is then infinite. `machine_gap_` is that of the
-    machine that is being trained.
+    The estimator at the end of a call is that of `FitTasks`; nothing is proven of machines whose run has not begun:
+    `gap_` is then infinite. `machine_gap_` is that of the machine that is being trained.
     """
 
     def __init__(self, tasks: FitTasks, bank: KernelBank | ProductBank, n_machines: int) -> None:

@@ -145,10 +145,9 @@ class Training:
 
 
 class CallWatch:
-    """Callback of a run: hands records on, and ends a run that no bound can end.
+    """Callback of a run: hands records on, and ends a run without a gap, of a problem that is not convex, that stalls.
 
-    A problem that is not convex has no gap, and where its function has a kink no gradient vanishes: such a run ends,
-    too, once the best value has fallen by less than `rtol` of it in `PATIENCE` calls.
+    It does once the best value has fallen by less than `rtol` of it in `PATIENCE` calls.
     """
 
     def __init__(self, watcher: FitWatcher | None, rtol: float | None) -> None:

@@ -146,11 +146,7 @@ def checked_generator(generator: Any) -> QueryPointGenerator:
 
 
 def start_of(oracle: Oracle, previous: Vector | None) -> Vector | None:
-    """Where to start: near where the last run ended, if that is a point of this domain, else where the problem says.
-
-    On simplices most weights have become 0, where bundle methods know least of the function: a share `INWARDS` of the
-    equal weights is mixed in, which halves their calls.
-    """
+    """Where to start: where the problem says, or near the end of the last run, mixed with `INWARDS` equal weights."""
     domain = oracle.domain
     if previous is not None and previous.shape == (domain.dimension,) and domain.contains(previous):
         if domain.simplices() is None:

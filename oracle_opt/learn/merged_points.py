@@ -16,11 +16,7 @@ Points = Any
 
 @dataclass(frozen=True, eq=False)
 class MergedPoints:
-    """Rows that differ, with the weights of all rows that are like them.
-
-    The loss of two equal rows of equal label is the sum of two equal terms, so this is the same convex problem. Their
-    order does not depend on that of the rows, so neither does any number that is computed from them.
-    """
+    """Rows that differ, with the weights of all that are like them: the same convex problem, whatever the order."""
 
     rows: NDArray[np.intp]
     points: Points

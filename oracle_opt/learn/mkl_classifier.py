@@ -155,36 +155,19 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> MKLClassifier:
         """Learn the weights of the kernels and the machines of the classes.
 
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (n, d)
-            Points, one a row.
-        y : array_like of shape (n,)
-            Labels of any type that can be sorted: at least two different ones.
-        sample_weight : array_like of shape (n,), optional
-            Factors on C, not negative. A row of weight 2 is the same as two rows, and one of weight 0 as none.
-
-        Returns
-        -------
-        self
+        X has shape (n, d) and a point a row: an array, a DataFrame or a sparse array. The labels y are of any type that
+        can be sorted, at least two different ones. `sample_weight` are factors on C, not negative: a row of weight 2 is
+        the same as two rows, and one of weight 0 as none.
         """
         self._fit_at(checked_C(self.C), X, y, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Decision values of new points.
+        """Decision values of new points X, with the columns of the fit.
 
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (m, d)
-            New points, with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, number of classes)
-            Of two classes those of the machine, positive for ``classes_[1]``. Of more classes the values of the machine
-            of each class against the rest; with ``multiclass="ovo"`` the votes of all pairs, between which the decision
-            values decide: see `oracle_opt.learn.class_splits.votes`.
+        Of two classes those of the machine, positive for ``classes_[1]``, shape (m,). Of more classes, in columns, the
+        values of the machine of each class against the rest; with ``multiclass="ovo"`` the votes of all pairs, between
+        which the decision values decide: see `oracle_opt.learn.class_splits.votes`.
         """
         values = self._values(X)
         if len(self.classes_) == 2:
@@ -209,21 +192,12 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes, calibrated by cross-validation in `fit`.
+        """Probabilities of the classes of new points X, calibrated by cross-validation in `fit`.
 
-        Of two classes a sigmoid of the decision value [1]_, which never decreases; close to 0 the sign of the decision
-        value, which `predict` goes by, and the more probable class may differ. Of more classes a softmax of decision
-        values with one slope [2]_: the most probable class is that of `predict`.
-
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (m, d)
-            New points, with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (m, number of classes)
-            In the order of `classes_`; rows have the sum 1.
+        A column a class, in the order of `classes_`; rows have the sum 1. Of two classes a sigmoid of the decision
+        value [1]_, which never decreases; close to 0 the sign of the decision value, which `predict` goes by, and the
+        more probable class may differ. Of more classes a softmax of decision values with one slope [2]_: the most
+        probable class is that of `predict`.
 
         References
         ----------

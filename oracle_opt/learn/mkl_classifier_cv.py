@@ -103,21 +103,8 @@ class MKLClassifierCV(MKLClassifier):
     ) -> MKLClassifierCV:
         """Choose C, and learn the weights of the kernels and the machines of the classes with it.
 
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (n, d)
-            Points, one a row.
-        y : array_like of shape (n,)
-            Labels of any type that can be sorted: at least two different ones.
-        sample_weight : array_like of shape (n,), optional
-            Factors on C, not negative, of training rows, and weights of test rows in their score. A row of weight 2 is
-            the same as two rows of one fold.
-        groups : array_like of shape (n,), optional
-            For the splitter, as GroupKFold needs them.
-
-        Returns
-        -------
-        self
+        X, y and `sample_weight` are as for `MKLClassifier`; the weights of test rows count in their score, and a row of
+        weight 2 is the same as two rows of one fold. `groups` are for the splitter, as GroupKFold needs them.
         """
         Cs, refit, probability = checked_Cs(self.Cs), flag("refit", self.refit), flag("probability", self.probability)
         data = self._prepared(X, y, sample_weight)

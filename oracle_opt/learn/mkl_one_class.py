@@ -39,33 +39,9 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
     Parameters
     ----------
     kernels : KernelList or list of kernels, optional
-        Recipes, fitted on the points of `fit`. Default: ten Gaussian kernels on all columns and on each column alone,
-        after standardization; of sparse points on all columns alone. See `KernelList`.
-    norm : float, "mixed" or Regularizer
-        What keeps the weights of the kernels small. 1.0, the default: they add up to 1, and few are left. p above 1:
-        ``1/2 * norm(weights, p)**2`` is added to the objective, and all are left. "mixed": every group of the kernels
-        is kept and few kernels within a group, see `MixedNormOracle`. `ElasticNet(...)`, `EntropyRegularizer(...)` or a
-        `Regularizer` of your own.
-    generator : QueryPointGenerator, optional
-        What proposes weights of the kernels, such as ``LevelSet()`` of `oracle_opt.generators`; each run gets a copy.
-        Default: `NewtonMKL` where the norm has a smooth dual (p above 1, `ElasticNet`, `EntropyRegularizer`), else the
-        one that `minimize` chooses.
-    rtol : float
-        Relative duality gap at which the weights count as found.
-    max_calls : int
-        Limit on oracle calls of a run, each of which trains the machine once (all machines, where they share weights).
-        A run that ends there warns, see `sklearn.exceptions.ConvergenceWarning`.
-    warm_start : bool
-        Whether the next `fit` starts from the weights and the dual variables of the last one, where these fit: for a
-        path in C, say. The outcome is the same to within rtol.
-    memory_budget : int
-        Bytes that the kernels may take, and the combined kernel; where they are more the default kernels are computed
-        on the fly.
-    random_state : int, RandomState or None
-        Seed of what the kernels draw at random, on more points than they look at: pairs for the widths. None is 0, so
-        that two fits are the same.
-    progress : bool
-        Whether a display of each run is shown on the terminal.
+        As for `MKLClassifier`, without polynomials.
+    norm, generator, rtol, max_calls, warm_start, memory_budget, random_state, progress
+        As for `MKLClassifier`. The norm "product" is not for one class.
     nu : float
         In (0, 1]: at most this share of the weights lies outside, at least this share is on support vectors.
 
@@ -75,24 +51,8 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
         rho: ``decision_function = score_samples - offset_``.
     weights_ : ndarray of shape (p,)
         Weights of the kernels.
-    kernel_names_, kernel_groups_ : ndarray of str, shape (p,)
-        What each kernel is, and the group it belongs to.
-    gap_ : float
-        Relative duality gap that was proven, the largest of all runs; infinite where nothing is proven.
-    n_iter_, n_calls_ : int
-        Oracle calls of the longest run, and of all runs.
-    history_ : tuple of History
-        One for each run: bounds and seconds call by call.
-    models_ : list of KernelModel
-        The machines: support vectors and kernels of positive weight alone.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Where X has names of columns that are strings.
-
-    Raises
-    ------
-    InvalidArgument
-        From `fit`, a ValueError: what cannot be used is named, with the row and the column, and what to do.
+    kernel_names_, kernel_groups_, gap_, n_iter_, n_calls_, history_, models_, n_features_in_, feature_names_in_
+        As for `MKLClassifier`, `models_` without a loss.
 
     Examples
     --------
@@ -109,21 +69,7 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> MKLOneClass:
-        """Learn the weights of the kernels and the machine.
-
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (n, d)
-            Points, one a row.
-        y : ignored
-            There are no labels.
-        sample_weight : array_like of shape (n,), optional
-            Not negative. A row of weight 2 is the same as two rows, and one of weight 0 as none.
-
-        Returns
-        -------
-        self
-        """
+        """Learn the weights of the kernels and the machine of X; `sample_weight` as for `MKLClassifier`, no y."""
         training = self._training()
         if training.norm == "product":
             raise InvalidArgument(
@@ -146,17 +92,7 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
         return KernelList(kernels, standardize=True, on_the_fly="auto", memory_budget=memory_budget, seed=seed)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Decision values of new points, not negative for those like the points of the fit.
-
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (m, d)
-            New points, with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
+        """Decision values of new points X, with the columns of the fit, not negative for those like its points."""
         values = self._values(X)[:, 0]
         values[np.abs(values) <= ON_THE_EDGE * np.abs(self.offset_)] = 0.0
         return values

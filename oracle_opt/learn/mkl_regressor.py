@@ -36,36 +36,8 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
 
     Parameters
     ----------
-    kernels : KernelList or list of kernels, optional
-        Recipes, fitted on the points of `fit`. Default: ten Gaussian kernels and three polynomials on all columns and
-        on each column alone, after standardization; of sparse points on all columns alone. See `KernelList`.
-    norm : float, "mixed", "product" or Regularizer
-        What keeps the weights of the kernels small. 1.0, the default: they add up to 1, and few are left. p above 1:
-        ``1/2 * norm(weights, p)**2`` is added to the objective, and all are left. "mixed": every group of the kernels
-        is kept and few kernels within a group, see `MixedNormOracle`. `ElasticNet(...)`, `EntropyRegularizer(...)` or a
-        `Regularizer` of your own. "product": ``exp(-sum_k weights_k D_k)``, a product of Gaussian kernels instead of a
-        sum, one D_k for each group of columns, with ``sum(weights)`` added to the objective; that problem is not
-        convex, nothing is proven, and `gap_` is infinite.
-    generator : QueryPointGenerator, optional
-        What proposes weights of the kernels, such as ``LevelSet()`` of `oracle_opt.generators`; each run gets a copy.
-        Default: `NewtonMKL` where the norm has a smooth dual (p above 1, `ElasticNet`, `EntropyRegularizer`), else the
-        one that `minimize` chooses.
-    rtol : float
-        Relative duality gap at which the weights count as found.
-    max_calls : int
-        Limit on oracle calls of a run, each of which trains the machine once (all machines, where they share weights).
-        A run that ends there warns, see `sklearn.exceptions.ConvergenceWarning`.
-    warm_start : bool
-        Whether the next `fit` starts from the weights and the dual variables of the last one, where these fit: for a
-        path in C, say. The outcome is the same to within rtol.
-    memory_budget : int
-        Bytes that the kernels may take, and the combined kernel; where they are more the default kernels are computed
-        on the fly.
-    random_state : int, RandomState or None
-        Seed of what the kernels draw at random, on more points than they look at: pairs for the widths. None is 0, so
-        that two fits are the same.
-    progress : bool
-        Whether a display of each run is shown on the terminal.
+    kernels, norm, generator, rtol, max_calls, warm_start, memory_budget, random_state, progress
+        As for `MKLClassifier`.
     C : float
         Weight of the loss, positive, in units of the targets: standardize them, or choose it by GridSearchCV.
     epsilon : float
@@ -78,24 +50,8 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
     ----------
     weights_ : ndarray of shape (p,)
         Weights of the kernels.
-    kernel_names_, kernel_groups_ : ndarray of str, shape (p,)
-        What each kernel is, and the group it belongs to.
-    gap_ : float
-        Relative duality gap that was proven, the largest of all runs; infinite where nothing is proven.
-    n_iter_, n_calls_ : int
-        Oracle calls of the longest run, and of all runs.
-    history_ : tuple of History
-        One for each run: bounds and seconds call by call.
-    models_ : list of KernelModel
-        The machines: support vectors, kernels of positive weight, and the loss of a point of weight 1, with C.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Where X has names of columns that are strings.
-
-    Raises
-    ------
-    InvalidArgument
-        From `fit`, a ValueError: what cannot be used is named, with the row and the column, and what to do.
+    kernel_names_, kernel_groups_, gap_, n_iter_, n_calls_, history_, models_, n_features_in_, feature_names_in_
+        As for `MKLClassifier`.
 
     Examples
     --------
@@ -115,21 +71,7 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> MKLRegressor:
-        """Learn the weights of the kernels and the machine.
-
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (n, d)
-            Points, one a row.
-        y : array_like of shape (n,)
-            Targets.
-        sample_weight : array_like of shape (n,), optional
-            Factors on C, not negative. A row of weight 2 is the same as two rows, and one of weight 0 as none.
-
-        Returns
-        -------
-        self
-        """
+        """Learn the weights of the kernels and the machine of X, targets y; `sample_weight` as for `MKLClassifier`."""
         training = self._training()
         C, epsilon = checked_C(self.C), real("epsilon", self.epsilon, least=0.0)
         if y is None:
@@ -151,17 +93,7 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Targets of new points.
-
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (m, d)
-            New points, with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
+        """Targets of new points X, with the columns of the fit."""
         return self._values(X)[:, 0]
 
 

@@ -25,11 +25,7 @@ from oracle_opt.proof.witness_numbers import numbers
 
 
 class Tangent:
-    """The value of a differentiable function at a point, and its slope there.
-
-    Sums, products, whole powers, `exp` and `sqrt` follow the rules of calculus, and enclose what they round. Plain
-    numbers are constants.
-    """
+    """Value and slope of a differentiable function at a point; operations enclose what they round."""
 
     def __init__(self, value: Enclosure, slope: Enclosure) -> None:
         self.value, self.slope = value, slope
@@ -97,18 +93,10 @@ class ProvenTangent(NamedTuple):
 
 
 class FunctionProof(ABC):
-    """Judges claims of a function of the suite.
+    """Judges claims of a function of the suite."""
 
-    Attributes
-    ----------
-    witness : tuple of str
-        What tells the tangent of a cut; nothing where the slope of the cut does.
-    n_summands : int
-        How many summands the answers have, 0 for none.
-    """
-
-    witness: tuple[str, ...] = ()
-    n_summands: int = 0
+    witness: tuple[str, ...] = ()  # what tells the tangent of a cut; nothing where the slope of the cut does
+    n_summands: int = 0  # how many summands the answers have, 0 for none
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain

@@ -145,10 +145,7 @@ class Generated(Family):
         return [self.problem(member) for member in self.members]
 
     def problem(self, parameters: Mapping[str, object]) -> Problem:
-        """The problem of these parameters, those left out at their defaults.
-
-        Without a `seed` the instance is drawn by the seed that it is made with, that of a run.
-        """
+        """The problem of these parameters, others at their defaults; without `seed`, that of a run draws it."""
         defaults = {name: one.default for name, one in inspect.signature(self.draw).parameters.items()}
         for name in parameters:
             if name not in defaults:

@@ -12,11 +12,7 @@ from oracle_opt.problems.problem_family import Generated, between
 
 
 def draw(n: int = 50, facilities: int = 20, opening: float = 2.0, seed: int = 0) -> Instance:
-    """Draw customers and facilities in the unit square; serving costs the distance.
-
-    The minimum is minus the value of the strong linear relaxation, which HiGHS solves when the instance is made: it
-    lies between the cost of the primal solution, made feasible, and the Lagrangian value of the dual one.
-    """
+    """Draw customers and facilities in the unit square; HiGHS' primal and dual solutions enclose the optimum."""
     from oracle_opt.oracles import FacilityLocationOracle
 
     rng = np.random.default_rng(seed)
@@ -29,11 +25,7 @@ def draw(n: int = 50, facilities: int = 20, opening: float = 2.0, seed: int = 0)
 
 
 def relaxed_cost(fixed: Vector, costs: Matrix) -> tuple[float, float]:
-    """Return the cost of a point of the strong relaxation, and a bound on it.
-
-    ``min f @ y + sum c_ij x_ij : sum_i x_ij = 1, 0 <= x_ij <= y_i``; with multipliers v of the equations the bound is
-    ``sum v + sum_i min(0, f_i - sum_j max(0, v_j - c_ij))``.
-    """
+    """Cost of a relaxed point, and a bound: ``sum v + sum_i min(0, f_i - sum_j max(0, v_j - c_ij))``."""
     from scipy import sparse
     from scipy.optimize import linprog
 

@@ -123,10 +123,7 @@ class SumHilbert(FunctionProof):
 
 
 class Links(FunctionProof):
-    """A sum over the pairs of neighbors a, b of the largest of some convex functions of both.
-
-    The witness is the point, and for each pair the number of the function that the cut is of.
-    """
+    """A sum over neighbors of the largest of some convex functions; the point and which function is the witness."""
 
     witness: tuple[str, ...] = ("point", "pieces")
 

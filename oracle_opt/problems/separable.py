@@ -60,14 +60,8 @@ class SeparableProof(FunctionProof):
 def draw(n: int = 1000, condition: float = 10.0, seed: int = 0) -> Instance:
     """Draw ``mean_j h_j (x_j - c_j)^2 / 2 + u_j |x_j|`` on [-1, 1]^n: some x_j are 0 at the minimizer, some at a bound.
 
-    Parameters
-    ----------
-    n : int
-        Number of variables.
-    condition : float
-        The h_j lie between its inverse and 1, their logarithms uniform; at least 1.
-    seed : int
-        Of the random numbers: the c_j are normal, the u_j uniform on [0, 1] times h_j.
+    The logarithms of the h_j are uniform between those of `condition` and its inverse, the c_j normal, the u_j uniform
+    on [0, 1] times h_j.
     """
     condition = real("condition", condition, least=1.0)
     rng = np.random.default_rng(seed)

@@ -11,8 +11,7 @@ from oracle_opt.problems.problem_family import Generated, between, unit_weights
 def draw(n: int = 20, rows: int = 15, scenarios: int = 100, summands: int = 1, seed: int = 0) -> Instance:
     """Draw ``c @ x + E[q+ @ (h - T x)+ + q- @ (T x - h)+]`` on [0, 1]^n, demands h in scenarios, with minimum 1.
 
-    At x0 all demands but n of them are missed, at random; multipliers at those n lie between -q- and q+, and c is what
-    makes x0 optimal with these.
+    At x0 all demands but n are missed; c makes x0 optimal with random multipliers of those n between -q- and q+.
     """
     from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
 

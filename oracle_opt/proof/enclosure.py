@@ -26,16 +26,6 @@ class Enclosure:
 
     The ends are floats, which every step rounds outward, or fractions, with which sums and products are exact. What
     stands on the other side of an operation is an enclosure of the same kind, or plain numbers, which mean themselves.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from oracle_opt.proof.enclosure import Enclosure
-    >>> third = Enclosure.of(np.ones(1)) / 3
-    >>> bool(third.lower[0] < 1 / 3 < third.upper[0])
-    True
-    >>> Enclosure.of(np.ones(1), exact=True) / 3
-    Enclosure([Fraction(1, 3)], [Fraction(1, 3)])
     """
 
     __array_ufunc__ = None  # an array on the left leaves the operation to the enclosure
@@ -195,10 +185,7 @@ class Enclosure:
 
 
 def _sum(a: Any, b: Any) -> tuple[Any, Any]:
-    """Ends of ``a + b``: a sum that is rounded is rounded outward, one that is exact stays as it is.
-
-    What rounding took off is known exactly, and with it the side of the sum on which the truth is (Knuth's two-sum).
-    """
+    """Ends of ``a + b``, rounded outward, or exact: what rounding took off is known exactly (Knuth's two-sum)."""
     total = np.asarray(a + b)
     if total.dtype == object:
         return total, total

@@ -21,10 +21,7 @@ def exact(value: float) -> Fraction:
 
 
 def exact_dot(left: Iterable[float], right: Iterable[float]) -> Fraction:
-    """``sum(left * right)`` without any rounding.
-
-    Integer arithmetic on multiples of a power of two: a tenth of the time that sums of fractions take.
-    """
+    """``sum(left * right)`` without any rounding, in integers: a tenth of the time that sums of fractions take."""
     total = 0
     for a, b in zip(left, right, strict=True):
         if a and b:

@@ -16,17 +16,7 @@ LOST = 0.0 if np.finfo(np.longdouble).minexp < -8 * 1074 else 4 * SMALLEST
 
 
 class Extended(Floats):
-    """Long doubles x, and radii; what is below or above them are floats.
-
-    Arithmetic, sums and maxima alone: roots and powers are those of `Floats`.
-
-    Examples
-    --------
-    >>> from oracle_opt.proof.extended import Extended
-    >>> third = Extended.of(1.0) * (1.0 / 3.0)
-    >>> third.below() <= 1.0 / 3.0 <= third.above()
-    True
-    """
+    """Long doubles x, and radii, with floats below and above; roots and powers are those of `Floats`."""
 
     __slots__ = ()
 

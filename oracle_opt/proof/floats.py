@@ -31,17 +31,7 @@ LIBRARY = 8 * EPS  # relative error that a power, an exponential or a logarithm 
 
 
 class Floats(Numbers):
-    """Floats x, and radii r: ``abs(true - x) <= r``. Where a number is beyond all floats the radius is infinite or nan.
-
-    Examples
-    --------
-    >>> from oracle_opt.proof.floats import Floats
-    >>> from oracle_opt.proof.rationals import Fractions
-    >>> def third(numbers):
-    ...     return numbers.of(1.0) / 3.0
-    >>> third(Floats).below() < third(Fractions).below() < third(Floats).above()
-    True
-    """
+    """Floats x, and radii r: ``abs(true - x) <= r``; the radius of a number beyond all floats is infinite or nan."""
 
     __slots__ = ("r",)
     exact = False

@@ -18,10 +18,7 @@ from numpy.typing import NDArray
 
 
 class Numbers(ABC):
-    """A number, or an array of numbers, of a proof.
-
-    What stands on the other side of an operation is of the same kind, or plain floats, which mean themselves.
-    """
+    """A number, or an array, of a proof; the other side of an operation is of the same kind, or plain floats."""
 
     __slots__ = ("x",)
     __array_ufunc__ = None  # an array on the left leaves the operation to the numbers

@@ -17,11 +17,7 @@ MOST = 1 << 23  # numbers of claims that one aggregate may hold on to: 64 MiB
 
 
 class Parts(ABC):
-    """Claims with weights that make up an affine function: ``sum_i w_i a_i``, over the sum of the weights.
-
-    A method hands them out with each `Minorant`, one a call, and most are never looked at: they refer to what the
-    method keeps, and gather the claims when they are asked for them.
-    """
+    """Claims with weights that make up ``sum_i w_i a_i``, over the sum of the weights; gathered when asked for."""
 
     @abstractmethod
     def weighted(self) -> Sequence[Weighted]:
@@ -55,11 +51,7 @@ class Combination(Parts):
 
     @classmethod
     def of(cls, members: Iterable[tuple[float, Combination]]) -> Combination:
-        """Combine combinations with nonnegative weights.
-
-        An average of averages is made of thousands of claims again and again: equal ones are put together when they
-        have become as many as there are others, so that the time for one more average is that for its own.
-        """
+        """Combine combinations with nonnegative weights; equal claims are put together when they are many."""
         made, used = cls(()), [(weight, one) for weight, one in members if weight > 0]
         if used:
             made._claims = [claim for _, one in used for claim in one._claims]
@@ -137,8 +129,7 @@ def merged(parts: Iterable[Parts], constant: float, slope: Vector, tolerance: fl
 def combined(terms: Sequence[Weighted]) -> tuple[float, Vector]:
     """Constant and slope of the minorant that claims with weights make up, in floats.
 
-    Minorants and bounds have the weight W in all, each of the summands of f the largest B of their sums; half-spaces
-    are added, and all is divided by W + B.
+    Minorants and bounds have the weight W in all, each summand of f the largest B of their sums; all is over W + B.
     """
     weights = [weight for weight, _ in terms]
     if not all(0 <= weight < inf for weight in weights):

@@ -22,10 +22,9 @@ BARE = "it came without a witness"  # cuts told by the user or by a program that
 
 
 class RunProof:
-    """What a certificate of a run is written from: the oracle, and the parts of the best lower bound.
+    """What a certificate is written from: the oracle, in pickles its identity, and the parts of the best lower bound.
 
-    Parts that are not large are gathered at once, so that the generator's pool is let go; large ones are gathered when
-    the certificate is written. A pickled proof holds the identity of the problem in place of the oracle.
+    Parts that are not large are gathered at once, so that the generator's pool is let go.
     """
 
     def __init__(self, oracle: Oracle, parts: tuple[Parts, ...], source: str) -> None:

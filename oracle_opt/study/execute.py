@@ -34,33 +34,17 @@ ROUNDING = 1e-9  # of a known minimum, relative
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One run that is to be done.
+    """One run that is to be done."""
 
-    Attributes
-    ----------
-    row : dict
-        What is known of its row beforehand: the key, family, limits, `method`, `digest`.
-    recipe : Named, bytes or None
-        What makes the instance; pickled for another process; None for a process that has the instance from the run
-        before.
-    generator : QueryPointGenerator or bytes
-        The method.
-    settings : Settings
-        Those of the study.
-    expected : str
-        The identity that the runs on this instance have in the folder; empty if there are none.
-    processes : int
-        How many share the memory of the machine.
-    alone : bool
-        Whether its process does one run at a time, so that all processor time of the process is the run's.
-    """
-
-    row: dict[str, Any]
+    row: dict[str, Any]  # what is known of its row beforehand: the key, family, limits, `method`, `digest`
+    # What makes the instance; pickled for another process; None for a process that has the instance from the run
+    # before.
     recipe: Named | bytes | None
     generator: QueryPointGenerator | bytes
     settings: Settings
-    expected: str
-    processes: int
+    expected: str  # the identity that the runs on this instance have in the folder; empty if there are none
+    processes: int  # how many share the memory of the machine
+    # Whether its process does one run at a time, so that all processor time of the process is the run's.
     alone: bool = True
 
     @property
@@ -246,10 +230,7 @@ def _numbers(result: Result, watch: _Watch, instance: Instance) -> dict[str, Any
 
 
 def _doubt(result: Result, instance: Instance) -> str:
-    """Why the lower bound of a run is not to be trusted, in a sentence; empty if it is.
-
-    A known minimum confirms a bound that rests on what the domain promises, or refutes it.
-    """
+    """Why the lower bound of a run is not to be trusted, which a known minimum tells; empty if it is."""
     if not np.isfinite(result.lower_bound):
         return ""
     if not np.isfinite(instance.optimum):

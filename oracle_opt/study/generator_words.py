@@ -30,14 +30,7 @@ class GeneratorWords:
 
 
 def split_words(text: str) -> list[str]:
-    """Split names at the commas that stand in no brackets and no quotation marks.
-
-    Examples
-    --------
-    >>> from oracle_opt.study.generator_words import split_words
-    >>> split_words("kelley, SPG(length_limits=(1e-3, 1e3), spectral=False)")
-    ['kelley', 'SPG(length_limits=(1e-3, 1e3), spectral=False)']
-    """
+    """Split names at the commas that stand in no brackets and no quotation marks."""
     parts, open_brackets, quote = [""], [], ""
     for letter in text:
         if quote:
@@ -56,16 +49,10 @@ def split_words(text: str) -> list[str]:
 
 
 def read_generator_words(words: str) -> GeneratorWords:
-    """Read a name with parameters in parentheses.
+    """Read a name with parameters in parentheses, as in ``kelley(chebyshev=True)``.
 
     The parameters are what Python writes as literals: numbers, `inf`, texts, `True`, `False`, `None`, tuples, lists,
     sets and dictionaries of those; and names of generators with parentheses, as in ``ActiveSet(NewtonBundle())``.
-
-    Examples
-    --------
-    >>> from oracle_opt.study.generator_words import read_generator_words
-    >>> read_generator_words("kelley(chebyshev=True)").parameters
-    {'chebyshev': True}
     """
     if len(words) > LONGEST:
         raise InvalidArgument(f"the words of a generator must be at most {LONGEST} letters, got {len(words)}")

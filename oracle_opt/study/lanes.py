@@ -23,43 +23,22 @@ from oracle_opt.study.records import FinishedRun, Settings, failure
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Runs on one instance with one seed, so that a process makes the instance once.
-
-    Attributes
-    ----------
-    instance : Named
-        Makes it.
-    seed : int
-        Of the instance.
-    rows : mapping
-        Names of generators to what is known of their rows beforehand.
-    generators : mapping
-        Names to generators, those of the rows.
-    expected : str
-        The identity that the runs on the instance have in the folder; empty if there are none.
-    """
+    """Runs on one instance with one seed, so that a process makes the instance once."""
 
     instance: Named
     seed: int
-    rows: Mapping[str, dict[str, Any]]
+    rows: Mapping[str, dict[str, Any]]  # names of generators to what is known of their rows beforehand
     generators: Mapping[str, QueryPointGenerator]
-    expected: str
+    expected: str  # the identity that the runs on the instance have in the folder; empty if there are none
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """Who is asked before each run, and told after it.
+    """Who is asked before each run, and told after it."""
 
-    Attributes
-    ----------
-    found : callable
-        Whether a run, given by its row, has come to be there meanwhile, and need not be done.
-    done : callable
-        Takes each run.
-    """
-
+    # Whether a run, given by its row, has come to be there meanwhile, and need not be done.
     found: Callable[[dict[str, Any]], bool]
-    done: Callable[[FinishedRun], object]
+    done: Callable[[FinishedRun], object]  # takes each run
 
 
 class Lane(ABC):

@@ -75,14 +75,7 @@ def new_figure(size: tuple[float, float]) -> Figure:
 
 
 def rounded(value: float) -> str:
-    """Write a number in a few letters: 0.001, 1e-4, 5e-3.
-
-    Examples
-    --------
-    >>> from oracle_opt.study.plot_style import rounded
-    >>> rounded(1e-4), rounded(0.005), rounded(0.01), rounded(12.5)
-    ('1e-4', '0.005', '0.01', '12.5')
-    """
+    """Write a number in a few letters: 0.001, 1e-4, 5e-3."""
     text = f"{value:.4g}" if value == 0 or abs(value) >= 1e-3 else f"{value:.3e}"
     digits, _, power = text.partition("e")
     if not power:

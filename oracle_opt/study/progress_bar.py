@@ -21,18 +21,13 @@ class ProgressBar:
     """A bar over the runs on standard error, or a line in a notebook: how many are done and failed, and the time left.
 
     Where there is neither, or without rich, nothing but the first line.
-
-    Attributes
-    ----------
-    n_failed : int
-        How many of the runs that were done an exception has ended.
     """
 
     def __init__(self, wanted: bool, n_found: int, n_missing: int, log: bool | Line = False) -> None:
         self._bar: Any = None
         self._line: NotebookLine | None = None
         self._write, self._n_done, self._n_missing, self._began = line_writer(log), 0, n_missing, perf_counter()
-        self.n_failed = 0
+        self.n_failed = 0  # how many of the runs that were done an exception has ended
         found = f"{n_found} runs found finished, " if n_found else ""
         words = f"{found}{n_missing if n_found else number(n_missing, 'run')} to do"
         if self._write is not None:

@@ -176,11 +176,7 @@ class SeedPlace(Enum):
 
     @classmethod
     def of(cls, name: str, function: Callable[..., Any]) -> SeedPlace:
-        """Find out by the signature.
-
-        An argument that must be given is the seed, and so is one that is named `seed`. A default is what its author
-        wanted there: ``lambda n=n: make(n)`` binds n, as ``partial(make, n)`` does, and a seed must not replace it.
-        """
+        """Find out by the signature: the seed is an argument that must be given, or named `seed`, no default."""
         try:
             taken = inspect.signature(function).parameters.values()
         except (TypeError, ValueError):  # a function of C that does not say

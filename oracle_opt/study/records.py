@@ -66,11 +66,6 @@ class Limits:
     seconds : float, optional
         Elapsed seconds of the run, those of the oracle and the generator and of bounds; looked at between calls, inside
         the generator, and in oracles whose queries may take long. Runs that it ends depend on the machine.
-
-    Raises
-    ------
-    InvalidArgument
-        A value cannot be used.
     """
 
     calls: int = 500
@@ -84,32 +79,19 @@ class Limits:
 
 @dataclass(frozen=True)
 class Settings:
-    """What all runs of a study share.
+    """What all runs of a study share."""
 
-    Parameters
-    ----------
-    limits : Limits
-        Of every run.
-    tau : iterable of float
-        The accuracies, relative gaps, that are asked for; a run ends at the smallest.
-    until : iterable of str
-        The convergence tests that end a run when all of them hold at the smallest accuracy: 'certified', the gap by the
-        best of four lower bounds, and 'single-cut', that by the best single cut alone. What a run reports, calls and
-        measures among it, is that of the certified test.
-    keep_points : bool
-        Keep every query point, as the column `point` of the history.
-    verify : bool
-        Verify the certificate of each run; this decides nothing of it, so that runs with and without share a folder.
-    clock : {'processor', 'elapsed'}
-        Which seconds the oracle and the generator are charged.
-    """
-
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = field(default_factory=Limits)  # of every run
+    # The accuracies, relative gaps, that are asked for; a run ends at the smallest.
     tau: tuple[float, ...] = (1e-2, 1e-4, 1e-6)
+    # The convergence tests that end a run when all of them hold at the smallest accuracy: 'certified', the gap by the
+    # best of four lower bounds, and 'single-cut', that by the best single cut alone. What a run reports, calls and
+    # measures among it, is that of the certified test.
     until: tuple[str, ...] = ("certified",)
-    keep_points: bool = False
+    keep_points: bool = False  # keep every query point, as the column `point` of the history
+    # Verify the certificate of each run; this decides nothing of it, so that runs with and without share a folder.
     verify: bool = True
-    clock: str = "processor"
+    clock: str = "processor"  # which seconds the oracle and the generator are charged
 
     def __post_init__(self) -> None:
         instance("limits", self.limits, Limits, "Limits such as Limits(calls=500, seconds=60)")
@@ -139,10 +121,7 @@ class Settings:
         return self.tau[-1]
 
     def decisive(self) -> dict[str, Any]:
-        """What decides a run, as plain data: runs of other values are other runs.
-
-        Elapsed seconds are unsaid, as in folders from before there was a choice.
-        """
+        """What decides a run, as plain data; elapsed seconds are unsaid, as in folders older than the choice."""
         every = asdict(self)
         del every["verify"]
         if self.clock == "elapsed":

@@ -89,22 +89,10 @@ class Results(Runs):
 
     @classmethod
     def read(cls, folder: os.PathLike[str] | str) -> Results:
-        """Read all runs in the folder of a study.
+        """Read all runs in the `folder` of a study, as `Study.run` was given it.
 
-        Parameters
-        ----------
-        folder : path-like
-            What `Study.run` was given.
-
-        Returns
-        -------
-        Results
-            Instances and generators in the order in which studies in the folder were given them.
-
-        Raises
-        ------
-        StoreMismatch
-            The folder holds no study or one of another format, or a run in it is damaged.
+        Instances and generators are in the order in which studies in the folder were given them. `StoreMismatch` says
+        that the folder holds no study or one of another format, or that a run in it is damaged.
         """
         store = RunStore.existing(folder)
         return results_of(store.load(), store.settings.tau)
@@ -118,26 +106,8 @@ class Results(Runs):
     ) -> Path:
         """Write one HTML file with figures, tables, filters and every run, which opens without a network.
 
-        Parameters
-        ----------
-        path : path-like
-            The file; one that is there is replaced.
-        title : str, optional
-            Heading of the page.
-        extra : mapping, optional
-            Headings to further sections: figures and tables that analyses return.
-
-        Returns
-        -------
-        Path
-            The file.
-
-        Raises
-        ------
-        InvalidArgument
-            There are no runs, or something in `extra` cannot be shown.
-        OSError
-            The file cannot be written.
+        One that is there at `path` is replaced; it is returned. The `title` is the heading of the page, and `extra`
+        maps headings of further sections to figures and tables that analyses return.
         """
         return write_report(self, path, title=title, extra=extra)
 

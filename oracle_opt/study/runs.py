@@ -52,23 +52,8 @@ class Runs:
     ) -> Self:
         """Keep the runs that agree with everything given.
 
-        Parameters
-        ----------
-        instance, generator, family : str or iterable of str, optional
-            Names.
-        seed : int or iterable of int, optional
-            Seeds.
-        where : callable, optional
-            Maps `runs` to a column of booleans.
-
-        Returns
-        -------
-        Results
-
-        Raises
-        ------
-        InvalidArgument
-            A name that no run has.
+        `instance`, `generator` and `family` are names, `seed` a seed, or several of them; a name that no run has is
+        refused. `where` maps the table `runs` to a column of booleans.
         """
         runs = self.runs
         for column, wanted in (("instance", instance), ("generator", generator), ("family", family), ("seed", seed)):
@@ -87,12 +72,8 @@ class Runs:
     def merge(self, *others: Runs) -> Self:
         """Put the runs of this study and those of `others` together.
 
-        Of runs with the same digest the first is kept. The accuracies are those that all of them asked for.
-
-        Raises
-        ------
-        InvalidArgument
-            Two runs have the same instance, generator and seed and are different otherwise, or no accuracy is common.
+        Of runs with the same digest the first is kept. The accuracies are those that all of them asked for. Two runs
+        that have the same instance, generator and seed and are different otherwise are refused.
         """
         pd = require("pandas", "study", "the tables of a study")
 

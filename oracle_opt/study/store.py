@@ -27,18 +27,10 @@ _METADATA, _CHECKSUM = b"oracle_opt.run", b"oracle_opt.checksum"
 class RunStore:
     """Finished runs under ``folder/runs/<instance>/<generator>/<seed>.parquet``.
 
-    A file holds the history as its table and the row of the `FinishedRun` in the table's metadata.
+    A file holds the history as its table and the row of the `FinishedRun` in the table's metadata. `StoreMismatch` says
+    that the folder holds runs of other settings or of another version, or files that are not of a store, or that no
+    folder can be made there.
 
-    Raises
-    ------
-    MissingPackage
-        Tables and files need the packages of the extra `study`.
-    StoreMismatch
-        The folder holds runs of other settings or of another version, or files that are not of a store, or no folder
-        can be made there.
-
-    Notes
-    -----
     Names that mean something to a file system are escaped, see `oracle_opt.files.folder_name`. A file's metadata hold a
     checksum of all else in it; damage is noticed when it is read. Opening removes temporary files that killed processes
     of this machine have left, and nothing else. Any number of processes may use a folder: a run is written at once, and

@@ -55,6 +55,14 @@ def ruled(subject: str, rule: str, advice: str, at: Mapping[str, Vector] | None 
         raise ConformanceError(subject, rule=rule, seen=seen, advice=advice, at=at) from problem
 
 
+def check_class(thing: object, kind: type, words: str, advice: str) -> None:
+    """Raise a `ConformanceError` unless a plug-in is of the class that it should be of."""
+    if not isinstance(thing, kind):
+        rule = f"{words} is an object of a subclass of `oracle_opt.{kind.__name__}`"
+        seen = f"an object of the class {type(thing).__name__}"
+        raise ConformanceError(f"{thing!r}", rule=rule, seen=seen, advice=advice)
+
+
 def changed(before: Vector, after: Vector) -> bool:
     """Whether an array is no longer what it was, to the last bit."""
     numbers = before.dtype.kind in "fc" and after.dtype.kind in "fc"

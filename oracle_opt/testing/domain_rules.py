@@ -11,7 +11,7 @@ from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate_file import hexadecimal, set_words
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidCertificate
-from oracle_opt.testing.conformance import ConformanceError, changed, ruled
+from oracle_opt.testing.conformance import ConformanceError, changed, check_class, ruled
 from oracle_opt.testing.exams import DomainExam, points_of, size_of
 from oracle_opt.testing.further_answers import FurtherAnswers
 from oracle_opt.testing.linear_rules import check_linear_constraints, check_linear_minimum
@@ -60,13 +60,7 @@ def check_domain(
     >>> check_domain(Simplex(4))
     """
     subject = f"The domain {domain!r}"
-    if not isinstance(domain, Domain):
-        raise ConformanceError(
-            f"{domain!r}",
-            rule="a domain is an object of a subclass of `oracle_opt.Domain`",
-            seen=f"an object of the class {type(domain).__name__}",
-            advice="derive the class from `Domain`, and pass an object, not the class",
-        )
+    check_class(domain, Domain, "a domain", "derive the class from `Domain`, and pass an object, not the class")
     rng = np.random.default_rng(seed)
     _check_interior(domain, subject)
     with ruled(subject, "`minimize_linear` answers every slope", "see the traceback above"):

@@ -14,7 +14,7 @@ from oracle_opt.driver import minimize
 from oracle_opt.errors import CapabilityMismatch, InvalidArgument
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.result import Result
-from oracle_opt.testing.conformance import ConformanceError, changed, ruled
+from oracle_opt.testing.conformance import ConformanceError, changed, check_class, ruled
 from oracle_opt.testing.generator_protocol import check_protocol
 from oracle_opt.testing.known_problems import KnownProblem, small_domains, small_problems
 from oracle_opt.testing.known_runs import Watched, check_run, named
@@ -100,13 +100,9 @@ def check_generator(
 
 
 def _check_constructor(generator: QueryPointGenerator) -> None:
-    if not isinstance(generator, QueryPointGenerator):
-        raise ConformanceError(
-            f"{generator!r}",
-            rule="a generator is an object of a subclass of `oracle_opt.QueryPointGenerator`",
-            seen=f"an object of the class {type(generator).__name__}",
-            advice="derive the class from it, and pass an object, not the class",
-        )
+    check_class(
+        generator, QueryPointGenerator, "a generator", "derive the class from it, and pass an object, not the class"
+    )
     kind = type(generator)
     rule = "the constructor stores its parameters under their own names, and does nothing else"
     advice = "write `self.name = name` for each, check them in `reset`, and name state with a leading underscore"

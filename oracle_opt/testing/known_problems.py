@@ -125,10 +125,7 @@ def _affine(domain: Domain, slope: Vector, optimum: float) -> KnownProblem:
 
 
 def _quadratic(domain: Domain, target: Vector, size: float) -> KnownProblem:
-    """Half the squared distance from a point, in units of the size; the nearest point is its projection.
-
-    Far from the optimum the values are stated too low, with an error; the cuts are minorants still.
-    """
+    """Half the squared distance from a point, in units of the size; far from it too low, with an error."""
     nearest = domain.project(target)
     optimum = 0.5 * float(np.sum((nearest - target) ** 2)) / size**2
 

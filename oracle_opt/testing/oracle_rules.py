@@ -15,7 +15,7 @@ from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.listener import Entry
 from oracle_opt.oracle import Oracle
-from oracle_opt.testing.conformance import ConformanceError, copied, difference, ruled
+from oracle_opt.testing.conformance import ConformanceError, check_class, copied, difference, ruled
 from oracle_opt.testing.cut_rules import check_pairs
 from oracle_opt.testing.exams import WRITTEN, Answered, OracleExam, points_of
 from oracle_opt.testing.partial_rules import check_partial
@@ -107,13 +107,7 @@ def check_oracle(
 
 
 def _check_declarations(oracle: Oracle) -> None:
-    if not isinstance(oracle, Oracle):
-        raise ConformanceError(
-            f"{oracle!r}",
-            rule="an oracle is an object of a subclass of `oracle_opt.Oracle`",
-            seen=f"an object of the class {type(oracle).__name__}",
-            advice="derive the class from `Oracle`, or wrap a function in `FunctionOracle`",
-        )
+    check_class(oracle, Oracle, "an oracle", "derive the class from `Oracle`, or wrap a function in `FunctionOracle`")
     domain = getattr(oracle, "domain", None)
     if not isinstance(domain, Domain):
         raise ConformanceError(

@@ -12,10 +12,7 @@ from oracle_opt.testing.state_rules import check_kept, check_repeated, check_res
 
 
 def check_partial(exam: OracleExam, step: float, seed: int) -> None:
-    """Ask an oracle that declares `ExactSlopes` on some of its variables, in turn with queries on all.
-
-    Slopes elsewhere may be too low and not too high, which the other cuts tell; those asked for have to be exact.
-    """
+    """Ask an oracle that declares `ExactSlopes` on some variables, where they have to be exact, and on all in turn."""
     if ExactSlopes not in exam.oracle.gives:
         return
     queries = _queries(exam, seed)

@@ -59,11 +59,7 @@ class _Known:
 
 
 def check_witness(exam: OracleExam, answers: list[Answered]) -> None:
-    """Hold `prove_cut` and `prove_value` of an oracle that names a witness against its own answers.
-
-    What was answered must be proven but for rounding; raised by a millionth above what is true, or with a witness that
-    is none, it must be refuted, or no more be proven than is true.
-    """
+    """Hold `prove_cut` and `prove_value` against true answers, and against some raised by a millionth."""
     oracle = exam.oracle
     if not (oracle.witness and oracle.convex):
         return

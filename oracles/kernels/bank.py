@@ -192,11 +192,7 @@ class BeforeRounding(Bank):
         return self.bank.noise(n_used) + self._rounded
 
     def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
-        """Error of ``u @ K_k @ v`` for all k: that of the bank, and its rounding.
-
-        An error e of entries, over the roots of both diagonal entries, moves a form by at most e times
-        ``norm(u, 1) * norm(v, 1)`` and the largest diagonal entry, or ``norm(u) * norm(v)`` and the trace.
-        """
+        """Error of ``u @ K_k @ v`` for all k: that of the bank, and its `rounding`, over roots of the diagonal."""
         of_largest, of_trace = self.bank.form_error(u, v)
         rounding = self._rounded * (1.0 + EPS * (u.size + 8))
         sums, norms = float(np.abs(u).sum() * np.abs(v).sum()), float(np.linalg.norm(u) * np.linalg.norm(v))
@@ -213,14 +209,7 @@ class BeforeRounding(Bank):
 
 
 def stored_kernels(bank: KernelBank) -> GramBank:
-    """Return a bank that keeps all entries of the kernels of another one, which it asks for those at new points.
-
-    Returns
-    -------
-    GramBank
-        It takes ``4 p n (n + 1)`` bytes, and as many again for the pairs that it is asked for. It is as exact as the
-        `entries` of the other one.
-    """
+    """Return a bank of ``4 p n (n + 1)`` bytes and more that keeps all entries of another, which sees new points."""
     n, p = bank.n_points, bank.n_kernels
     packed = np.empty((p, n * (n + 1) // 2))
     at_once = max(ENTRIES_AT_ONCE // (n * p), 1)

@@ -74,11 +74,7 @@ def rounding_of(dtype: np.dtype[Any]) -> float:
 
 
 def check_fits_single(diagonal: Vector, name: str) -> None:
-    """Raise `InvalidArgument` unless entries of this diagonal keep 7 digits in single precision.
-
-    An entry is at most the root of two diagonal ones. Below 2**-126 numbers lose digits; roots of numbers of 2**-100
-    stay far enough above that what is lost does not count.
-    """
+    """Raise `InvalidArgument` unless entries of this diagonal, and of its kernel, keep 7 digits in single precision."""
     positive = diagonal[diagonal > 0]
     if positive.size and not 2.0**-100 <= positive.min() <= positive.max() < 2.0**127:
         raise InvalidArgument(
@@ -93,13 +89,8 @@ def check_positive_semidefinite(
     """Raise `InvalidArgument` if the kernel has no positive trace, or an eigenvalue negative beyond rounding.
 
     Beyond rounding means below -1e-8 times the trace (-1e-6 in float32). A Cholesky factorization of the kernel so
-    shifted decides; the eigenvalues are computed only for the message, which ends with the remedy.
-
-    Returns
-    -------
-    float
-        By how much diagonal entries have to grow, relative to them, until the kernel is positive semidefinite: about;
-        0 where that is no more than rounding in its precision makes of a kernel.
+    shifted decides; the eigenvalues are computed only for the message. Returned is by how much, about, the diagonal has
+    to grow, relative to it, until the kernel is positive semidefinite: 0 where that is rounding in its precision.
     """
     trace = float(np.trace(kernel, dtype=float))
     if not trace > 0:
@@ -123,10 +114,7 @@ def check_positive_semidefinite(
 
 
 def lack_of(kernel: Matrix, least: float = EPS) -> float:
-    """By how much diagonal entries have to grow until the kernel is positive semidefinite, over the largest: about.
-
-    0 if it is so for certain; else at least the least that is tried.
-    """
+    """By how much, about, the diagonal has to grow, over its largest, until the kernel is semidefinite; or 0."""
     if is_certain(kernel):
         return 0.0
     growth, largest = least, np.full(len(kernel), np.diagonal(kernel).max())

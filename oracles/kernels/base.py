@@ -40,19 +40,10 @@ class KeptKernels(ABC):
 
     @abstractmethod
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum of the kernels between new points and those of the bank, or those kept.
+        """Weighted sum of the kernels between m new points and those of the bank, or those kept, shape (m, n_points).
 
-        Parameters
-        ----------
-        new : array_like
-            New points, as the class says: a bank and what is kept of it take the same.
-        weights : array_like of shape (n_kernels,)
-            Weights of the kernels; only kernels of non-zero weight are evaluated.
-
-        Returns
-        -------
-        ndarray of shape (m, n_points)
-            The sum, each kernel scaled as on the points of the bank.
+        `new` is as the class says: a bank and what is kept of it take the same. Only kernels of non-zero weight are
+        evaluated, each scaled as on the points of the bank; `weights` has shape (n_kernels,).
         """
 
 
@@ -93,104 +84,46 @@ class KernelBank(KeptKernels):
         return {name: value for name, value in self.__dict__.items() if name != "_precise"}
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
-        """Weighted sum of the kernels.
+        """Weighted sum of the kernels, ``sum(weights[k] * K_k)``, float64; `weights` has shape (p,).
 
-        The cost is proportional to the number of non-zero weights.
-
-        Parameters
-        ----------
-        weights : array_like of shape (p,)
-            Weights of the kernels.
-        out : ndarray of shape (n, n), optional
-            Where to write the sum, C-contiguous float64; default: a new array.
-
-        Returns
-        -------
-        ndarray of shape (n, n)
-            ``sum(weights[k] * K_k)``, float64.
-
-        Raises
-        ------
-        InvalidArgument
-            It would not fit into memory, or the weights or `out` cannot be used.
+        It is written to `out`, shape (n, n), C-contiguous float64; default: a new array. The cost is proportional to
+        the number of non-zero weights. `InvalidArgument` says that it would not fit into memory, too.
         """
         d, K = checked_vector(weights, self.n_kernels, "weights"), checked_out(out, self.n_points)
         self._combine(d, K)
         return K
 
     def quadratic_forms(self, v: ArrayLike) -> Vector:
-        """Quadratic form of every kernel at one vector.
+        """Quadratic form ``v @ K_k @ v`` of every kernel, shape (p,), summed in float64; v has shape (n,).
 
-        The cost is proportional to the square of the number of non-zero entries.
-
-        Parameters
-        ----------
-        v : array_like of shape (n,)
-            The vector; for an SVM its signed dual variables.
-
-        Returns
-        -------
-        ndarray of shape (p,)
-            ``v @ K_k @ v``, summed in float64.
+        For an SVM v are its signed dual variables. The cost is proportional to the square of the number of non-zero
+        entries.
         """
         return self._forms(checked_vector(v, self.n_points, "v"))
 
     def row_products(self, rows: ArrayLike, v: ArrayLike) -> Matrix:
-        """Some entries of every kernel times one vector.
+        """Some entries of every kernel times one vector v of shape (n,): (i, k) is ``(K_k @ v)[rows[i]]``.
 
-        The cost is proportional to the number of rows times that of non-zero entries.
-
-        Parameters
-        ----------
-        rows : array_like of int, shape (r,)
-            Indices of points.
-        v : array_like of shape (n,)
-            The vector.
-
-        Returns
-        -------
-        ndarray of shape (r, p)
-            Entry (i, k) is ``(K_k @ v)[rows[i]]``, summed in float64; a new array, which the caller may overwrite.
+        `rows` are r indices of points. The array of shape (r, p) is a new one, which the caller may overwrite, summed
+        in float64. The cost is proportional to the number of rows times that of non-zero entries.
         """
         x = checked_vector(v, self.n_points, "v")
         return self._products(checked_indices(rows, self.n_points, "rows"), x)
 
     @abstractmethod
     def entries(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
-        """Some entries of every kernel.
-
-        Parameters
-        ----------
-        rows, columns : array_like of int, shapes (r,) and (c,)
-            Indices of points.
-
-        Returns
-        -------
-        ndarray of shape (r, c, p)
-            Entry (i, j, k) is ``K_k[rows[i], columns[j]]``.
-        """
+        """Some entries of every kernel: (i, j, k) of the array is ``K_k[rows[i], columns[j]]``."""
 
     @abstractmethod
     def diagonal(self) -> Matrix:
         """Diagonals of the kernels, ndarray of shape (n, p)."""
 
     def block(self, weights: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Matrix:
-        """Some entries of the weighted sum of the kernels.
+        """Some entries of the weighted sum of the kernels: (i, j) is ``sum(weights[k] * K_k[rows[i], columns[j]])``.
 
-        By default made of `entries` of the kernels of non-zero weight, `ENTRIES_AT_ONCE` at a time. Its error is as of
+        `rows` and `columns` are indices of points; the array is a new one, which the caller may overwrite. By default
+        it is made of `entries` of the kernels of non-zero weight, `ENTRIES_AT_ONCE` at a time. Its error is as of
         `noise`.
-
-        Parameters
-        ----------
-        weights : array_like of shape (p,)
-            Weights of the kernels.
-        rows, columns : array_like of int, shapes (r,) and (c,)
-            Indices of points.
-
-        Returns
-        -------
-        ndarray of shape (r, c)
-            Entry (i, j) is ``sum(weights[k] * K_k[rows[i], columns[j]])``; a new array, which the caller may overwrite.
         """
         d = checked_vector(weights, self.n_kernels, "weights")
         which = checked_indices(rows, self.n_points, "rows")
@@ -229,52 +162,28 @@ class KernelBank(KeptKernels):
         return found
 
     def subset(self, kernels: ArrayLike) -> KernelBank:
-        """Return some of the kernels as a bank of their own, on the same points.
+        """Return some of the `kernels`, at least one, none twice, as a bank of their own, on the same points.
 
-        By default one that asks this bank for all kernels where it has no way to ask for some, see `Bank`.
-
-        Parameters
-        ----------
-        kernels : array_like of int, shape (q,)
-            Indices of kernels, at least one, none twice; they are numbered in this order.
-
-        Returns
-        -------
-        KernelBank
-            It shares memory with this one, and numbers are those of this one: up to rounding, which `noise` and
-            `form_error` of the new bank tell.
+        They are numbered in the order of their indices. The bank shares memory with this one, and numbers are those of
+        this one: up to rounding, which `noise` and `form_error` of the new bank tell. By default it is one that asks
+        this bank for all kernels where it has no way to ask for some, see `Bank`.
         """
         from oracle_opt.oracles.kernels.bank import Bank  # which is a bank itself
 
         return Bank(self, kernels)
 
     def on(self, points: ArrayLike) -> KernelBank:
-        """Return the kernels on some of the points, numbered anew, as a bank of its own.
+        """Return the kernels on some of the `points`, at least one, none twice, numbered anew, as a bank of its own.
 
-        For the machines of pairs of classes, which stand on the same kernels and see a part of the points each.
-
-        Parameters
-        ----------
-        points : array_like of int, shape (r,)
-            Indices of points, at least one, none twice.
-
-        Returns
-        -------
-        KernelBank
-            It shares memory with this one, and its numbers are those of this one.
+        For the machines of pairs of classes, which stand on the same kernels and see a part of the points each. It
+        shares memory with this bank, and its numbers are those of this one.
         """
         from oracle_opt.oracles.kernels.bank import Bank  # which is a bank itself
 
         return Bank(self, points=points)
 
     def before_rounding(self) -> KernelBank:
-        """Return the same kernels as a bank whose errors count its `rounding`: those of the kernels that were meant.
-
-        Returns
-        -------
-        KernelBank
-            This bank, where its `rounding` is 0.
-        """
+        """Return the same kernels as a bank whose errors count its `rounding`: this one where that is 0."""
         from oracle_opt.oracles.kernels.bank import BeforeRounding  # which is a bank itself
 
         return BeforeRounding(self) if self.rounding else self
@@ -282,15 +191,8 @@ class KernelBank(KeptKernels):
     def precise(self, most_bytes: float) -> KernelBank:
         """Return a bank of the same kernels that adds up their `entries`, where its own sums are coarse.
 
-        Parameters
-        ----------
-        most_bytes : float
-            What it may take: ``8 p n (n + 1)`` bytes are needed.
-
-        Returns
-        -------
-        KernelBank
-            This bank, where its sums are as exact as its entries, or where the other one would take more.
+        It is this one, where its sums are as exact as its entries, or where ``8 p n (n + 1)``, the bytes that the
+        other one needs, are more than `most_bytes`.
         """
         n = self.n_points
         if not self.entry_error < COARSE < self.exactness or 8 * self.n_kernels * n * (n + 1) > most_bytes:
@@ -302,18 +204,7 @@ class KernelBank(KeptKernels):
         return self._precise
 
     def label(self, k: int) -> tuple[str, str]:
-        """Name of a kernel, and of its group, which is empty if it has none.
-
-        Parameters
-        ----------
-        k : int
-            Number of the kernel.
-
-        Returns
-        -------
-        tuple of two str
-            The name and the group.
-        """
+        """Name of kernel number `k`, and of its group, which is empty if it has none."""
         return f"kernel {k}", ""
 
     @property
@@ -329,19 +220,9 @@ class KernelBank(KeptKernels):
     def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptKernels:
         """Some kernels between new points and some points of the bank: what a fitted model needs of it.
 
-        By default this holds the whole bank; banks that know better keep these points alone.
-
-        Parameters
-        ----------
-        kernels : array_like of int, shape (q,)
-            Indices of kernels, at least one, none twice.
-        points : array_like of int, shape (r,)
-            Indices of points.
-
-        Returns
-        -------
-        KeptKernels
-            Its `cross` takes new points as that of the bank does, and weights of the q kernels.
+        `kernels` are indices of kernels, at least one, none twice, `points` indices of points. `cross` takes new points
+        as that of the bank does, and weights of these kernels. By default this holds the whole bank; banks that know
+        better keep these points alone.
         """
         from oracle_opt.oracles.kernels.bank import Bank  # which is a bank itself
 

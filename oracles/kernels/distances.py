@@ -138,10 +138,7 @@ class PointDistances:
         return forms
 
     def kernel(self, d: Vector) -> KernelBank:
-        """``exp(-sum(d_k D_k))``, a bank of that one kernel, which computes its entries on the fly.
-
-        It is the Gaussian ``exp(-|x - x'|**2 / 2)`` of the points x, features times ``sqrt(2 d_k)``.
-        """
+        """``exp(-sum(d_k D_k))``: the Gaussian ``exp(-|x - x'|**2 / 2)`` of features times ``sqrt(2 d_k)``."""
         from oracle_opt.oracles.kernels.rbf import RBFBank  # only here: most products are of matrices
 
         scaled = self._points * (np.sqrt(2.0) * np.sqrt(d))

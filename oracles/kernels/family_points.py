@@ -74,18 +74,8 @@ class SharedPoints:
 class FamilyPoints:
     """Points on some features: those that are equal there are one.
 
-    Attributes
-    ----------
-    index : ndarray of int, shape (n,)
-        Where each point is among those that differ.
-    n_distinct : int
-        Number of points that differ.
-    sparse : bool
-        Whether they are kept as CSR.
-    most_entries : int
-        Numbers that differ from 0 of a point, at most; d if dense.
-    largest_norm : float
-        Largest squared norm of sparse points.
+    `index` tells where each point is among the `n_distinct` that differ; sparse ones are kept as CSR. Of a point
+    `most_entries` numbers differ from 0 at most; d if dense.
     """
 
     def __init__(self, shared: SharedPoints, points: Points, features: Indices, misplaced: float) -> None:

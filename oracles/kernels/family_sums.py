@@ -95,15 +95,9 @@ class FamilySums:
 
 
 class KernelFamily(ABC):
-    """Kernels of one kind on the same features, before any scaling: w of them.
+    """Kernels of one kind on the same features, before any scaling: w of them."""
 
-    Attributes
-    ----------
-    exactness : float
-        How wrong an entry may be in a sum, over the diagonal.
-    """
-
-    exactness: float
+    exactness: float  # how wrong an entry may be in a sum, over the diagonal
 
     def __init__(self, points: FamilyPoints, sums: FamilySums, told: Vector, fine: FamilySums | None = None) -> None:
         self.points, self.sums, self._told, self._fine = points, sums, told, sums if fine is None else fine

@@ -182,20 +182,13 @@ def simplemkl_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit:
 
     Parameters
     ----------
-    X : array_like of shape (n, columns)
-        Raw points: the training part alone.
-    dtype, memory_limit
-        As for `GramBank`.
+    X, dtype, memory_limit
+        As for `uci_bank`.
 
     Returns
     -------
     GramBank
         Its `cross` takes raw new points, shape (m, columns).
-
-    Raises
-    ------
-    InvalidArgument
-        X is not finite points of which at least two differ, or the memory does not do.
 
     See Also
     --------
@@ -237,8 +230,7 @@ def bank_of_widths(
 def _fill(Z: Matrix, packed: NDArray[np.floating], fixed: Vector | None) -> tuple[Matrix, Vector, Vector, Vector]:
     """Write the halves of all kernels on standardized points.
 
-    Returned are widths, shape (d + 1, 10), scales, the largest entries of the diagonals, and the sum of the halves. An
-    entry of the sum is made of 13 of each group and d + 1 groups, no more roundings than `GramBank.noise` allows.
+    Returned are widths, shape (d + 1, 10), scales, the largest entries of the diagonals, and the sum of the halves.
     """
     n, d = Z.shape
     features = np.ascontiguousarray(Z.T)

@@ -125,28 +125,12 @@ class GramBank(KernelBank):
     ) -> GramBank:
         """Make a bank of halves that are known to be good.
 
-        Parameters
-        ----------
-        packed : ndarray of shape (p, n (n + 1) / 2)
-            Lower halves, float32 or float64, scaled already; kept, not copied.
-        scales : ndarray of shape (p,)
-            What they were scaled by, hence what cross-kernels are to be scaled by.
-        cross_kernels : CrossKernels
-            Evaluates the kernels at new points.
-        memory_limit : int, optional
-            As for the class.
-        sizes : tuple of two ndarrays of shape (p,), optional
-            The attribute `sizes` where it is known, rounded up. Default: found by reading the diagonals.
-        total : ndarray of shape (n (n + 1) / 2,), optional
-            The sum of the halves where it is known, float64, as exact as `noise` says: `combine` then reads it for
-            equal weights, where most runs start.
-        rounding : float
-            The attribute `rounding` but for that of a store in float32, which is added.
-
-        Returns
-        -------
-        GramBank
-            The bank.
+        `packed` are the lower halves, shape (p, n (n + 1) / 2), float32 or float64, scaled already; kept, not copied.
+        `scales` are what they were scaled by, hence what the `cross_kernels`, which evaluate the kernels at new points,
+        are to be scaled by. `memory_limit` is as for the class. The attribute `sizes`, rounded up, is found by reading
+        the diagonals where it is not known. The `total`, where it is known, is the sum of the halves, float64, as exact
+        as `noise` says: `combine` then reads it for equal weights, where most runs start. `rounding` is the attribute
+        but for that of a store in float32, which is added.
         """
         bank = cls.__new__(cls)
         bank._take(packed, scales, cross_kernels, memory_limit, rounding)

@@ -32,10 +32,7 @@ class CrossKernels(Protocol):
 
 
 class GivenCrossKernels(KeptKernels):
-    """Cross-kernels the user evaluates: `new` is an array of shape (p, m, n), or p arrays of shape (m, n).
-
-    Entries of weight zero are not looked at and may be None.
-    """
+    """Cross-kernels the user evaluates: an array of shape (p, m, n), or p arrays, any for those of weight zero."""
 
     def __init__(
         self,

@@ -93,10 +93,7 @@ def random_sums(points: Points) -> Vector:
 
 
 def distinct(points: Points) -> tuple[Indices, Indices]:
-    """First of each of the points that differ, and where each point is among them.
-
-    Equal rows have equal sums with random numbers; should ever two that differ, all points count as different.
-    """
+    """First of each of the points that differ by sums with random numbers, and where each point is among them."""
     n = points.shape[0]
     _, first, index = np.unique(random_sums(points), return_index=True, return_inverse=True)
     if first.size < n:
@@ -113,10 +110,7 @@ def squared_norms(points: Points) -> Vector:
 
 
 def sampled_distances(points: Points, n_pairs: int, rng: np.random.Generator) -> Vector:
-    """Positive distances of all pairs of points or, if they are more than `n_pairs`, of so many drawn at random.
-
-    If the pairs drawn have none, those of points that differ are taken.
-    """
+    """Positive distances of all pairs of points, or of `n_pairs` at random; if all are 0, of points that differ."""
     positive = _distances_of_pairs(points, n_pairs, rng)
     return positive if positive.size else _distances_of_pairs(points[distinct(points)[0]], n_pairs, rng)
 
@@ -187,10 +181,7 @@ class Standardization:
 
 
 def weighted_quantiles(values: ArrayLike, weights: ArrayLike, levels: ArrayLike) -> Vector:
-    """Least values at or below which at least these shares of the weight lie: the inverse of the distribution function.
-
-    Values repeated by their weights have the same quantiles, which no interpolation between values would give.
-    """
+    """Least values at or below which these shares of the weight lie, which weights and repeated values tell alike."""
     v, w = np.asarray(values, dtype=float), np.asarray(weights, dtype=float)
     if w.min() == w.max():  # no need to sort
         shares = np.asarray(levels, dtype=float) * v.size * (1.0 - 4.0 * EPS * v.size)
@@ -267,8 +258,7 @@ def products_of(A: Points, B: Points) -> Matrix:
 def positive_distances(Z: Points, weights: Vector, n_pairs: int, rng: Generator) -> tuple[Vector, Vector]:
     """Positive distances of pairs of points and the weights of the pairs, the products of those of their points.
 
-    Of all pairs of points that differ or, if they are more than `n_pairs`, of so many drawn in proportion to their
-    weights. Neither the order of the points nor how often an equal one is repeated matters, but its weight.
+    Of all pairs of points that differ or, if they are more than `n_pairs`, of so many drawn in proportion to weights.
     """
     first, index = distinct(Z)
     points, w = Z[first], np.asarray(np.bincount(index, weights), dtype=float)

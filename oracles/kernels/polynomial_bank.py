@@ -59,16 +59,14 @@ class PolynomialBank(OnTheFlyBank[PolynomialFamily]):
 
     Parameters
     ----------
-    X : array_like or sparse array of shape (n, columns)
-        The points, finite; CSR is best. They are used as they are: standardize them first.
-    features : sequence of array_like of int
-        Columns a family of kernels looks at, one entry per family.
+    X, features
+        As for `RBFBank`.
     degrees : sequence of array_like of int
         Degrees t of each family, from 1 to 64. The kernels are ordered by family, then as their degrees.
     scale : float or array_like of shape (p,), optional
         Factor of all kernels, or of each. Default: one over its trace for each, for unit trace.
-    block_bytes : int
-        Bytes of points that may be copied at a time.
+    block_bytes
+        As for `RBFBank`.
 
     Attributes
     ----------

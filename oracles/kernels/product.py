@@ -76,17 +76,8 @@ class ProductBank(KeptKernels):
         """Make a bank of the squared differences in each feature: one RBF kernel a feature, widths to be learned.
 
         Nothing of size p n**2 is stored, and nothing of size n**2 either where the kernel is read through `kernel`.
-        Constant columns are dropped and the others standardized.
-
-        Parameters
-        ----------
-        X : array_like of shape (n, columns)
-            Raw points: the training part alone.
-
-        Returns
-        -------
-        ProductBank
-            Its `cross` takes raw new points, shape (m, columns).
+        Constant columns are dropped and the others standardized. X are the raw points, the training part alone; `cross`
+        takes raw new points.
         """
         bank = cls.__new__(cls)
         bank._take(PointDistances(X))
@@ -100,18 +91,7 @@ class ProductBank(KeptKernels):
         return bank
 
     def on(self, points: ArrayLike) -> ProductBank:
-        """Return the distances of some of the points, numbered anew, as a bank of its own.
-
-        Parameters
-        ----------
-        points : array_like of int, shape (r,)
-            Indices of points.
-
-        Returns
-        -------
-        ProductBank
-            On r points.
-        """
+        """Return the distances of some `points`, at least one, none twice, numbered anew, as a bank of its own."""
         return self.of_distances(self._source.on(checked_indices(points, self.n_points, "points")))
 
     def _take(self, source: StoredDistances | PointDistances) -> None:
@@ -120,56 +100,21 @@ class ProductBank(KeptKernels):
         self.on_the_fly = isinstance(source, PointDistances)
 
     def combine(self, weights: ArrayLike, out: Matrix | None = None) -> Matrix:
-        """Product of the kernels.
-
-        Parameters
-        ----------
-        weights : array_like of shape (p,)
-            d, nonnegative.
-        out : ndarray of shape (n, n), optional
-            Where to write it, C-contiguous float64; default: a new array.
-
-        Returns
-        -------
-        ndarray of shape (n, n)
-            ``exp(-sum(d_k D_k))``.
-        """
+        """``exp(-sum(d_k D_k))`` at nonnegative `weights` d, written to `out`, C-contiguous float64, or a new array."""
         return np.exp(-self._source.total(self._checked(weights)), out=out)
 
     def kernel(self, weights: ArrayLike) -> KernelBank:
-        """Product of the kernels as a bank of one kernel, whose entries are computed when they are asked for.
+        """Product of the kernels at nonnegative `weights` as a bank of one kernel, on the fly.
 
-        Parameters
-        ----------
-        weights : array_like of shape (p,)
-            d, nonnegative.
-
-        Returns
-        -------
-        KernelBank
-            With `n_kernels` 1, and `exactness` for the rounding of its entries.
-
-        Raises
-        ------
-        InvalidArgument
-            The distances were given as matrices.
+        Its `exactness` counts the rounding of its entries. Distances that were given as matrices are refused.
         """
         return self._points().kernel(self._checked(weights))
 
     def distance_forms(self, v: ArrayLike, K: Matrix | KernelBank) -> Vector:
-        """Quadratic forms of the distances within the kernel: minus the derivatives of ``v @ K(d) @ v`` in d.
+        """Forms ``v @ (D_k * K) @ v`` of the distances: minus the derivatives of ``v @ K(d) @ v`` in d.
 
-        Parameters
-        ----------
-        v : array_like of shape (n,)
-            The vector; for an SVM its signed dual variables.
-        K : ndarray of shape (n, n) or KernelBank
-            What `combine` or `kernel` returned. The latter is read in blocks of 2**19 entries.
-
-        Returns
-        -------
-        ndarray of shape (p,)
-            ``v @ (D_k * K) @ v``.
+        For an SVM v are its signed dual variables. K is what `combine` or `kernel` returned; the latter is read in
+        blocks of 2**19 entries.
         """
         x = checked_vector(v, self.n_points, "v")
         if isinstance(K, KernelBank):
@@ -179,20 +124,10 @@ class ProductBank(KeptKernels):
         return self._source.forms(support, K[np.ix_(support, support)] * (s[:, None] * s))
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Product of the kernels between new points and those of the bank.
+        """Product of the kernels between new points and those of the bank at nonnegative `weights`, shape (m, n).
 
-        Parameters
-        ----------
-        new : array_like
-            For given distances the p distances between new points and those of the bank, shape (p, m, n), those of
-            weight zero perhaps None. For a bank made from points, m raw new points, shape (m, columns).
-        weights : array_like of shape (p,)
-            d, nonnegative.
-
-        Returns
-        -------
-        ndarray of shape (m, n)
-            The kernel.
+        For a bank made from points, `new` are m raw new points, shape (m, columns). For given distances they are the p
+        distances between new points and those of the bank, shape (p, m, n), those of weight zero perhaps None.
         """
         return np.exp(-self._source.cross(new, self._checked(weights)))
 
@@ -213,17 +148,8 @@ class ProductBank(KeptKernels):
     def kept(self, kernels: ArrayLike, points: ArrayLike) -> KeptKernels:
         """Product of some kernels between new points and some points of the bank: what a fitted model needs of it.
 
-        Parameters
-        ----------
-        kernels : array_like of int, shape (q,)
-            Numbers of distances, at least one, none twice; the others count as of weight 0.
-        points : array_like of int, shape (r,)
-            Indices of points.
-
-        Returns
-        -------
-        KeptKernels
-            Its `cross` takes new points, or distances, as that of the bank does, and weights of the q distances.
+        `kernels` are numbers of distances, at least one, none twice; the others count as of weight 0; `points` are
+        indices of points. `cross` takes new points, or distances, as that of the bank does, and weights of these.
         """
         which = checked_kernels(kernels, self.n_kernels)
         return KeptProduct(self._source.kept(which, checked_indices(points, self.n_points, "points")))

@@ -59,11 +59,6 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
     widths : tuple of ndarray of float
         As given.
 
-    Raises
-    ------
-    InvalidArgument
-        Points, features or widths that cannot be used.
-
     References
     ----------
     .. [1] Vishwanathan, Sun, Theera-Ampornpunt, Varma (2010), "Multiple kernel learning and the SMO algorithm",
@@ -122,27 +117,11 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
     ) -> RBFBank:
         """Make kernels whose widths are geometric between two quantiles of the positive distances of their features.
 
-        Parameters
-        ----------
-        X : array_like or sparse array of shape (n, columns)
-            The points.
-        n_kernels : int
-            Number of kernels, spread evenly over the families; the last ones may have fewer.
-        features : sequence of array_like of int, optional
-            Columns of each family. Default: all columns that are not constant, then each of these alone.
-        quantiles : tuple of float
-            Quantiles of the distances that are the least and the largest width.
-        n_pairs : int
-            Number of pairs the distances are sampled from; all pairs, if they are no more.
-        seed : int
-            Seed of the random sample.
-        scale, dtype, block_bytes
-            As for the class.
-
-        Returns
-        -------
-        RBFBank
-            The bank.
+        X are points, an array or a sparse array. `n_kernels` are spread evenly over the families; the last ones may
+        have fewer. `features` are the columns of each family; default: all columns that are not constant, then each of
+        these alone. The two `quantiles` of the distances are the least and the largest width. Distances are sampled
+        from `n_pairs` pairs, drawn by `seed`; from all pairs, if they are no more. `scale`, `dtype` and `block_bytes`
+        are as for the class.
         """
         points = checked_points(X, "X")
         subsets, widths = quantile_widths(points, n_kernels, features, quantiles, n_pairs, seed)

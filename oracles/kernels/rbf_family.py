@@ -36,11 +36,6 @@ class RBFFamily(KernelFamily):
 
     Points that are equal on these features are one point here. Sums over many widths are taken over fewer, see
     `WidthInterpolation`.
-
-    Attributes
-    ----------
-    exactness, entry_error : float
-        How wrong an entry may be in a sum, and in `entries`, over the diagonal.
     """
 
     def __init__(self, points: FamilyPoints, widths: Vector, single: bool) -> None:
@@ -57,6 +52,7 @@ class RBFFamily(KernelFamily):
         super().__init__(points, sums, self._speeds(self.rates, single=False), fine)
         in_sums = self._interpolation.growth * self._error(single, precise) + self._interpolation.error
         steep = rates.max() > STEEP
+        # How wrong an entry may be in a sum, and in `entries`, over the diagonal.
         self.exactness = 1.0 if steep else min(in_sums, 1.0)
         self.entry_error = 1.0 if steep else min(self._error(single=False, precise=True), 1.0)
 
@@ -188,15 +184,6 @@ class WidthInterpolation:
     roundoff [2]_; that of a logarithm moves a node or a rate by so much of itself, and a kernel by x exp(-x) <= 0.37
     of it.
 
-    Attributes
-    ----------
-    nodes : ndarray of shape (m,)
-        Rates at which sums are to be taken.
-    direct : bool
-        Whether these are all the rates.
-    growth, error : float
-        By how much errors at the nodes grow, and what is added to them.
-
     References
     ----------
     .. [1] Trefethen (2013), "Approximation theory and approximation practice", theorems 8.2 and 15.2.
@@ -216,11 +203,12 @@ class WidthInterpolation:
         if m >= rates.size:
             return
         angles = (np.arange(m) + 0.5) * np.pi / m
-        self.direct = False
+        self.direct = False  # whether these are all the rates
         # The weights of Chebyshev points of the first kind are sines of alternating sign.
         self._points, self._factors = np.cos(angles), np.sin(angles) * (-1.0) ** np.arange(m)
         self._places = (logs - middle) / half
-        self.nodes = np.exp(middle + half * self._points)
+        self.nodes = np.exp(middle + half * self._points)  # rates at which sums are to be taken, shape (m,)
+        # By how much errors at the nodes grow, and what is added to them.
         self.growth = 1.0 + 2.0 / np.pi * float(np.log(m))
         moved = 0.37 * EPS * (4.0 + max(abs(low), abs(high)))
         self.error = allowed + self.growth * (0.5 * EPS * (3 * m + 8) + moved) + moved

@@ -90,23 +90,8 @@ class ShardedBank(Bank):
     ) -> ShardedBank:
         """Let each worker process make the bank itself: of a file that it can read, say, so that no kernels are sent.
 
-        Parameters
-        ----------
-        build : callable
-            Takes no arguments and returns the bank, the same in each process. It is sent by cloudpickle, which takes
-            functions of any kind; it is called in this process, too.
-        executor, parts
-            As for the class.
-
-        Returns
-        -------
-        ShardedBank
-            The bank.
-
-        Raises
-        ------
-        InvalidArgument
-            What it returns cannot be sharded, or it cannot be pickled.
+        `build` takes no arguments and returns the bank, the same in each process. It is sent by cloudpickle, which
+        takes functions of any kind; it is called in this process, too. `executor` and `parts` are as for the class.
         """
         sharded = cls.__new__(cls)
         callback("build", build, "a function of no arguments that returns a KernelBank")

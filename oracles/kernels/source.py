@@ -104,18 +104,9 @@ class Source(ABC):
         return found
 
     def weighted(self, left: Any, right: Any, kernels: Indices, weights: Vector) -> Matrix:
-        """Weighted sum of some kernels between two lists of points: what bounds count as of `sum_error`.
+        """Sum, shape (r, c), of some `kernels` times `weights` between two lists of points; bounds count `sum_error`.
 
-        Parameters
-        ----------
-        left, right, kernels
-            As for `entries`, which it is made of by default.
-        weights : ndarray of shape (q,)
-            Weights of these kernels.
-
-        Returns
-        -------
-        ndarray of shape (r, c)
+        By default it is made of `entries`, of which `left` and `right` are the points.
         """
         found = np.empty((left.shape[0], right.shape[0]))
         for part in parts(left.shape[0], ENTRIES_AT_ONCE // max(kernels.size * right.shape[0], 1)):
@@ -124,18 +115,9 @@ class Source(ABC):
         return found
 
     def products(self, left: Any, right: Any, kernels: Indices, v: Vector) -> Matrix:
-        """Entries of some kernels times a vector: what bounds count as of `sum_error`.
+        """Entries of some `kernels` times a vector v of shape (c,), shape (r, q); bounds count `sum_error`.
 
-        Parameters
-        ----------
-        left, right, kernels
-            As for `entries`, which it is made of by default.
-        v : ndarray of shape (c,)
-            A number of each of the right points.
-
-        Returns
-        -------
-        ndarray of shape (r, q)
+        By default it is made of `entries`, of which `left` and `right` are the points.
         """
         found = np.empty((left.shape[0], kernels.size))
         for part in parts(left.shape[0], ENTRIES_AT_ONCE // max(kernels.size * right.shape[0], 1)):
@@ -147,10 +129,7 @@ class Source(ABC):
         return f"kernel {k}", ""
 
     def digest(self, kernels: Indices) -> str:
-        """16 hexadecimal digits that tell these kernels on the points from others.
-
-        Default: a digest of all that this object holds; functions count by their names.
-        """
+        """16 hexadecimal digits that tell these kernels on the points from others, functions by their names."""
         return digest(fingerprint(self), kernels)
 
     def kept(self, kernels: Indices, points: Indices) -> Source:

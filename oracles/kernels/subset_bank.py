@@ -78,11 +78,6 @@ class SubsetBank(KernelBank):
     scale : float
         As given.
 
-    Raises
-    ------
-    InvalidArgument
-        Points, features or widths that cannot be used.
-
     References
     ----------
     .. [1] Arlazarov, Dinic, Kronrod, Faradzev (1970), "On economical construction of the transitive closure of a
@@ -132,27 +127,11 @@ class SubsetBank(KernelBank):
     ) -> SubsetBank:
         """Draw kernels on random subsets of the features that are not constant.
 
-        Parameters
-        ----------
-        X : array_like or sparse array of shape (n, columns)
-            The points.
-        n_kernels : int
-            p.
-        largest : int, optional
-            Features of a kernel: their number is drawn evenly from 1 to this one. Default: half of those that are not
-            constant, rounded up.
-        widths : tuple of float
-            A width is drawn evenly between these multiples of the root of the mean squared distance of two points on
-            the kernel's features.
-        seed : int
-            Seed. More kernels of the same seed begin with those of fewer, up to a multiple of 16,384.
-        scale : float, optional
-            As for the class.
-
-        Returns
-        -------
-        SubsetBank
-            The bank.
+        X are points, an array or a sparse array, and p is `n_kernels`. The number of features of a kernel is drawn
+        evenly from 1 to `largest`; default: half of those that are not constant, rounded up. A width is drawn evenly
+        between these multiples, `widths`, of the root of the mean squared distance of two points on the kernel's
+        features. More kernels of the same `seed` begin with those of fewer, up to a multiple of 16,384. `scale` is as
+        for the class.
         """
         points = _dense(checked_points(X, "X"))
         bank = cls.__new__(cls)
@@ -261,11 +240,7 @@ class SubsetBank(KernelBank):
 
     @property
     def _term_error(self) -> float:
-        """Error of a term of a quadratic form, over the diagonal.
-
-        The weight of a pair is rounded to single precision, and so are its product with the entry and two sums of four
-        such terms; all other sums are made in double precision.
-        """
+        """Error of a term of a form, over the diagonal: of the single precision of weight, product and two sums."""
         return 1.001 * (self.exactness + 4.0 * SINGLE)
 
     def subset(self, kernels: ArrayLike) -> KernelBank:

@@ -27,10 +27,7 @@ Counts = NDArray[np.int64]
 def jobs_of(
     costs: Matrix, uses: Counts, capacities: Counts, witness: Mapping[str, Any], agent: int | None, in_fractions: bool
 ) -> Examined | None:
-    """Cost of jobs that agents do, and how often each is done; of one agent, or of all.
-
-    That agent i does job j is number ``i * n + j`` of the witness. A relaxed solution keeps the capacities.
-    """
+    """Cost of jobs and how often each is done, by one agent or all; that i does j is number ``i * n + j``."""
     m, n = costs.shape
     chosen = pairs_of(witness, (m, n), "agents of jobs", agent)
     if chosen is None:
@@ -73,11 +70,7 @@ def _best(worth: NDArray[Any], sizes: list[int], capacity: int) -> Any:
 def customers_of(
     opening: Vector, costs: Matrix, witness: Mapping[str, Any], facility: int | None, in_fractions: bool
 ) -> Examined | None:
-    """Cost of facilities that serve customers, and how often each is served; of one facility, or of all.
-
-    That facility i serves customer j is number ``i * n + j`` of the witness. Any choice is a relaxed solution: a
-    facility that serves somebody is open.
-    """
+    """Cost of facilities and how often each customer is served, by one or all; i serves j is number ``i * n + j``."""
     served = pairs_of(witness, costs.shape, "facilities of customers", facility)
     if served is None:
         return None

@@ -111,29 +111,11 @@ class FacilityLocationOracle(LagrangianOracle):
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, multicut: bool = False) -> FacilityLocationOracle:
-        """Read a file of the OR-Library or of Koerkel and Ghosh, perhaps packed by gzip.
+        """Read a file of the OR-Library or of Koerkel and Ghosh at `path`, perhaps packed by gzip; `multicut` as above.
 
         The first kind holds m n, then for each facility its capacity, which is ignored, and opening cost, then for each
         customer its demand, ignored, and its m costs. The second has a line ``FILE: name``, then ``m n 0``, then for
-        each facility its number, opening cost and n costs.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-        multicut
-            As above.
-
-        Returns
-        -------
-        FacilityLocationOracle
-            On the problem of the file.
-
-        Raises
-        ------
-        InvalidData
-            The file is missing or unreadable, is of neither kind, holds fewer or more numbers than it says, or
-            something in place of one, named with its line.
+        each facility its number, opening cost and n costs. `InvalidData` names what cannot be read, with its line.
         """
         words = Words.of_file(Path(path))
         ghosh = words.words[:1] == ["FILE:"]
@@ -154,23 +136,12 @@ class FacilityLocationOracle(LagrangianOracle):
             return cls(opening, costs, multicut=multicut)
 
     def round(self, result: Result, primal: PrimalSolution | None = None) -> RoundedSolution:
-        """Find a solution, from the multipliers of a run and its averaged solution.
+        """Find a solution, from the multipliers of a run's `result` and its averaged solution.
 
-        Facilities are opened in the order of their reduced costs, and in that of how far they are open in the average.
-        The best beginnings are improved by opening, closing, or exchanging one facility, as long as that pays.
-
-        Parameters
-        ----------
-        result : Result
-            The result of a run on this oracle.
-        primal : PrimalSolution, optional
-            What `recover` gave.
-
-        Returns
-        -------
-        RoundedSolution
-            Always feasible. Its `arrays`: "open", shape (m,), of bool, and "facility_of", shape (n,), of int, the
-            facility that serves each customer.
+        The average is what `recover` gave as `primal`. Facilities are opened in the order of their reduced costs, and
+        in that of how far they are open in the average. The best beginnings are improved by opening, closing, or
+        exchanging one facility, as long as that pays. The solution is always feasible. Its `arrays`: "open", shape
+        (m,), of bool, and "facility_of", shape (n,), of int, the facility that serves each customer.
         """
         margin = self.opening + np.minimum(self.costs + self._multipliers(result), 0.0).sum(axis=1)
         orders = [np.argsort(margin, kind="stable")]

@@ -150,25 +150,10 @@ class GeneralizedAssignmentOracle(LagrangianOracle):
         executor: Executor | None = None,
         parts: int = PARTS,
     ) -> GeneralizedAssignmentOracle:
-        """Read one problem of the OR-Library: m n, m rows of n costs, m rows of n uses, m capacities.
+        """Read one problem of the OR-Library at `path`: m n, m rows of n costs, m rows of n uses, m capacities.
 
-        Parameters
-        ----------
-        path : path-like
-            The file.
-        maximize, multicut, radius, executor, parts
-            As above.
-
-        Returns
-        -------
-        GeneralizedAssignmentOracle
-            On the problem of the file.
-
-        Raises
-        ------
-        InvalidData
-            The file is missing or unreadable, holds fewer or more numbers than it says, or something in place of one,
-            named with its line; the constructor refuses its data.
+        `maximize`, `multicut`, `radius`, `executor` and `parts` are as above. `InvalidData` names what cannot be read,
+        with its line.
         """
         words = Words.of_file(Path(path))
         m, n = words.count(0, "agents"), words.count(1, "jobs")

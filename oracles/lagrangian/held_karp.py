@@ -99,20 +99,7 @@ class HeldKarpOracle(LagrangianOracle):
     def from_tsplib(
         cls, path: str | os.PathLike[str], *, special: int = 0, radius: float | None = None
     ) -> HeldKarpOracle:
-        """Read a TSPLIB file.
-
-        Parameters
-        ----------
-        path : path-like
-            As for `read_tsplib`.
-        special, radius
-            As above.
-
-        Returns
-        -------
-        HeldKarpOracle
-            On the distances of the file.
-        """
+        """Read a TSPLIB file at `path`, as `read_tsplib` does; `special` and `radius` are as above."""
         with data_of(Path(path), "special", "radius"):
             return cls(read_tsplib(path), special=special, radius=radius)
 

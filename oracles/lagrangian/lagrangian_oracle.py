@@ -84,11 +84,6 @@ class LagrangianOracle(Oracle):
         in X. There is one for each summand if there are several. Fractions are exact, a cost in floats is taken to be
         rounded once.
 
-    Raises
-    ------
-    InvalidArgument
-        Shapes that do not fit, entries that are not finite.
-
     References
     ----------
     .. [1] Geoffrion (1974), "Lagrangean relaxation for integer programming", Math. Prog. Study 2:82-114.
@@ -241,20 +236,9 @@ class LagrangianOracle(Oracle):
         """Bound the optimal value of the relaxed problem by an argument of its own, which shares no code with `solve`.
 
         It makes `prove_value`, and with it a certificate's bound on the primal problem. The shipped relaxations define
-        it; a subclass for a relaxation of your own may.
-
-        Parameters
-        ----------
-        u : ndarray of shape (n,)
-            Multipliers.
-        exact : bool
-            Whether to count in fractions.
-
-        Returns
-        -------
-        float, Fraction or None
-            At most the least ``c(x) + u @ a(x)`` over X, at least the largest ``c(x) - u @ a(x)`` for `maximize`, with
-            all rounding; `None`, the default, if no proof is known.
+        it; a subclass for a relaxation of your own may. The bound is at most the least ``c(x) + u @ a(x)`` over X at
+        the multipliers u, at least the largest ``c(x) - u @ a(x)`` for `maximize`, with all rounding, in fractions if
+        `exact`; `None`, the default, if no proof is known.
         """
         return None
 
@@ -305,25 +289,13 @@ class LagrangianOracle(Oracle):
     def recover(self, cuts: Iterable[Cut], weights: ArrayLike | None = None) -> PrimalSolution:
         """Average relaxed solutions to a primal one.
 
-        Parameters
-        ----------
-        cuts : iterable of cuts
-            Cuts of this oracle: ``result.history.cuts`` of a run with ``keep_cuts=True``, or those of a `LightCuts`.
-        weights : array_like of shape (number of cuts,), optional
-            Nonnegative weights of the average, for example ``generator.weight()`` after each call. Default: the weights
-            of the cheapest average among those that violate the constraints least, found by a linear program (the
-            restricted master of Dantzig and Wolfe), with weights of its own for each summand.
+        The `cuts` are of this oracle: ``result.history.cuts`` of a run with ``keep_cuts=True``, or those of a
+        `LightCuts`. The `weights` of the average are not negative, for example ``generator.weight()`` after each call.
+        Default: those of the cheapest average among those that violate the constraints least, found by a linear program
+        (the restricted master of Dantzig and Wolfe), with weights of its own for each summand.
 
-        Returns
-        -------
-        PrimalSolution
-            In the convex hull of X, if not in X itself: its cost, if it violates nothing, is the other side of the dual
-            bound, and rests on no radius.
-
-        Raises
-        ------
-        InvalidArgument
-            No cuts, cuts that are not of this oracle, or weights that are negative, all zero or of another number.
+        The solution is in the convex hull of X, if not in X itself: its cost, if it violates nothing, is the other side
+        of the dual bound, and rests on no radius.
         """
         kept = [cut for cut in cuts if isinstance(cut, ObjectiveCut)]
         if not kept:
@@ -346,10 +318,7 @@ class LagrangianOracle(Oracle):
         return replace(primal, points=points, arrays=self._arrays(points, shares[used]))
 
     def _arrays(self, points: Sequence[Vector], weights: Matrix) -> dict[str, Any]:
-        """Average of the relaxed solutions at these multipliers in the arrays of the problem, if they are known.
-
-        The weights have a row a point and a column a summand.
-        """
+        """Average of relaxed solutions in the problem's arrays, if known: a row of weights each, a column a summand."""
         return {}
 
     def identity(self) -> str:

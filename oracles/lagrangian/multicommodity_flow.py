@@ -143,25 +143,9 @@ class MulticommodityFlowOracle(LagrangianOracle):
     ) -> MulticommodityFlowOracle:
         """Read nodes, arcs, commodities; per arc tail head cost capacity; per commodity origin destination demand.
 
-        Nodes are counted from 1, at most 100 for each arc and commodity. A capacity may be ``inf``.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-        multicut, radius, executor, parts
-            As above.
-
-        Returns
-        -------
-        MulticommodityFlowOracle
-            On the problem of the file.
-
-        Raises
-        ------
-        InvalidData
-            The file is missing or unreadable, holds fewer or more numbers than it says, something in place of one,
-            named with its line, or nodes beyond those it has; the constructor refuses its data.
+        Nodes of the file at `path` are counted from 1, at most 100 for each arc and commodity. A capacity may be
+        ``inf``. `multicut`, `radius`, `executor` and `parts` are as above. `InvalidData` names what cannot be read,
+        with its line.
         """
         words = Words.of_file(Path(path))
         n, a, k = words.count(0, "nodes"), words.count(1, "arcs"), words.count(2, "commodities")

@@ -30,14 +30,7 @@ class Network:
         self._costs, self._limited, self._destinations, self._demands = costs, limited, commodities[:, 1], demands
 
     def flows(self, u: Vector, first: int, last: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Vector, Vector]:
-        """Cheapest flows of origins `first` to `last` - 1 at these prices.
-
-        Returns
-        -------
-        tuple
-            Number of an origin, counted from `first`, an arc, and the flow on it, wherever there is some; and the cost
-            of each origin's flow.
-        """
+        """Origin, counted from `first`, arc and flow of the cheapest flows of some origins, and each origin's cost."""
         mine = np.flatnonzero((self.origin_of >= first) & (self.origin_of < last))
         steps, lengths = self._walk(u, mine, self.origins[first:last], self.origin_of[mine] - first)
         origin = self.origin_of[mine] - first
@@ -67,10 +60,7 @@ class Network:
     def _walk(
         self, u: Vector, mine: NDArray[np.intp], origins: NDArray[np.intp], origin: NDArray[np.intp]
     ) -> tuple[list[tuple[NDArray[np.intp], NDArray[np.intp]]], Vector]:
-        """Arcs of the cheapest paths of some commodities, and the lengths of these.
-
-        All walk back to their origins at once: each step names commodities, counted in `mine`, and the arc of each.
-        """
+        """Arcs of cheapest paths of commodities, counted in `mine`, and their lengths: all walk back at once."""
         lengths = self.lengths(u)
         node, who = self._destinations[mine], np.arange(len(mine))
         distance, before, best = self._shortest(lengths, origins)

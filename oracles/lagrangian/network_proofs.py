@@ -25,11 +25,7 @@ _BLOCK = 2_000_000  # numbers of a table of distances
 
 
 def tree_of(distances: Matrix, special: int, witness: Mapping[str, Any], in_fractions: bool) -> Examined | None:
-    """Length and degrees of a 1-tree, whose edges i < j are the numbers ``i * n + j`` of a witness.
-
-    n edges make a 1-tree if two of them meet at the special city and the others join the other n - 1 cities: n - 2
-    edges that join n - 1 cities are a spanning tree.
-    """
+    """Length and degrees of a 1-tree of edges ``i * n + j``: two at the special city, n - 2 that join the others."""
     n = len(distances)
     edges = pairs_of(witness, (n, n), "edges of a 1-tree", None)
     if edges is None:
@@ -57,10 +53,9 @@ def tree_of(distances: Matrix, special: int, witness: Mapping[str, Any], in_frac
 
 
 def least_one_tree(distances: Matrix, special: int, u: Vector, in_fractions: bool) -> Fraction:
-    """Lower bound on ``d[i, j] + u[i] + u[j]`` summed over the edges of any 1-tree, by Prim's algorithm.
+    """Lower bound on ``d[i, j] + u[i] + u[j]`` over the edges of any 1-tree, by Prim's algorithm.
 
-    It compares and never adds, so that it finds a minimum spanning tree of the numbers it is given to the last bit. In
-    floats these are the costs of the edges, each lowered by what its two sums may have been rounded.
+    It compares and never adds, so that the tree is minimal to the last bit; the costs are lowered by their rounding.
     """
     numbers, step = Fractions if in_fractions else Floats, max(1, _BLOCK // len(u))
     some = [slice(first, first + step) for first in range(0, len(u), step)]

@@ -57,8 +57,7 @@ def checked_claim(claim: CutClaim, count: int) -> int | None:
 def cut_excess(claim: CutClaim, found: Examined, domain: Domain, sign: float, rhs: Vector, count: int) -> Bound:
     """By how much the claim exceeds ``-sign c(x) + u @ (rhs / count - a(x))`` over the promised set, at most.
 
-    That is the function of u which x proves: the dual function is the largest of these over all feasible x. `count` is
-    1 for the whole function, else the number of summands, which share ``u @ rhs`` equally.
+    The dual function is the largest of these functions of u over all feasible x; `count` summands share ``u @ rhs``.
     """
     share = Enclosure.of(rhs, found.activity.exact)
     slope = (share if count == 1 else share / count) - found.activity
@@ -66,10 +65,7 @@ def cut_excess(claim: CutClaim, found: Examined, domain: Domain, sign: float, rh
 
 
 def checked_point(claim: ValueClaim, domain: Domain, inequality: NDArray[np.bool_]) -> Vector:
-    """The multipliers of a claim; those of inequalities that are negative within the domain's tolerance count as 0.
-
-    At negative ones the dual function would bound nothing.
-    """
+    """The multipliers of a claim; those of inequalities that are negative within the domain's tolerance count as 0."""
     u = numbers("point", claim.point, domain.dimension)
     if not domain.contains(u):
         raise Refuted(f"the point is not in the domain of the multipliers, {domain!r}")
@@ -138,10 +134,7 @@ def checked_examine(examine: Examine | Sequence[Examine] | None, count: int | No
 
 
 def by_user(examine: Sequence[Examine], witness: Mapping[str, Any], dimension: int, in_fractions: bool) -> Examined:
-    """What a user's own functions tell of a relaxed solution, of each its part; all parts together are examined.
-
-    A cost that is a float may be rounded, where fractions and whole numbers mean themselves.
-    """
+    """What a user's own functions tell of a relaxed solution, of each its part; all parts together are examined."""
     try:
         x, sizes = np.ravel(witness["compact"]), [-1]
         if len(examine) > 1:

@@ -23,11 +23,7 @@ UPDATE_SHARE = 0.75
 
 
 class CombinedKernel:
-    """Room for the combined kernel of all points, ``8 n**2`` bytes, made anew where other weights are asked for.
-
-    Machines on the same bank may share one: at the same weights their kernels differ by the ridge of their losses
-    alone, which stands on the diagonal.
-    """
+    """Room for the combined kernel of all points, ``8 n**2`` bytes, for machines that differ by their ridges."""
 
     def __init__(self, bank: KernelBank | ProductBank) -> None:
         self.bank = bank
@@ -57,27 +53,12 @@ class CombinedKernel:
 
 
 class DenseMachine(SVMMachine):
-    """Combines the kernels of all points, ``8 n**2`` bytes, and solves on that matrix.
+    """Combines the kernels of all points, ``8 n**2`` bytes, in a `room` that others may share, and solves there.
 
     From one solution to the next few dual variables change. With b' those before, ``S_k(b) = S_k(b') +
     (b - b') @ K_k @ (b + b')``, which reads the pairs of a changed entry and a support vector only: the forms are
-    updated in this way where it reads at most 3/4 of the pairs of support vectors.
-
-    Parameters
-    ----------
-    bank : KernelBank or ProductBank
-        p kernels on n points.
-    dual : LossDual
-        The dual without its kernel.
-    accuracy : float
-        Relative gap where none is asked for.
-    max_steps : int
-        Limit on the steps of one machine.
-    most_updates : int
-        So many times in a row at most forms are updated, so that rounding does not pile up. 0: each time they are
-        summed in full.
-    room : CombinedKernel, optional
-        Where kernels of this bank are combined, perhaps shared with other machines; default: this machine's own.
+    updated in this way where it reads at most 3/4 of the pairs of support vectors, and `most_updates` times in a row at
+    most, so that rounding does not pile up.
     """
 
     def __init__(
@@ -118,11 +99,7 @@ class DenseMachine(SVMMachine):
         return {"forms_error": np.array(self._S_error), "n_updates": self._n_updates} if self.most_updates else {}
 
     def solve(self, weights: Vector, accuracy: float | None) -> SVMSolution:
-        """Solve on the combined kernel, see `SVMMachine.solve`.
-
-        A kernel that a store has rounded may lack a little to be positive semidefinite: then the objective is no
-        concave function, and at x it may be ``1/2 lack norm(x - b)**2`` more than is certified.
-        """
+        """Solve on the combined kernel, see `SVMMachine.solve`; what it lacks costs ``1/2 lack norm(x - b)**2``."""
         K = self.room.at(weights, self.dual.ridge)
         noise = lack = 0.0
         if isinstance(self.bank, KernelBank):

@@ -16,30 +16,16 @@ class DualQuery(Query):
 
     `GMKLOracle` answers it without a machine solved, so without a combined kernel. Other oracles take it as a query
     like others.
-
-    Parameters
-    ----------
-    signed_dual : ndarray of shape (n,)
-        Signed dual variables b, feasible up to rounding.
-    quadratic_forms : ndarray of shape (p,)
-        ``b @ K_k @ b``.
-    decision : ndarray of shape (n,)
-        ``sum_k d_k K_k @ b`` at the weights d asked about.
-    slack : float
-        Products ``K_k @ b``, of which the two above were made, may be wrong by so much times the largest diagonal entry
-        of K_k.
-    n_steps : int
-        Two-variable steps that led to b.
-    polish : bool
-        Whether the machine is to be solved, from b, for an upper bound of second order.
     """
 
-    signed_dual: Vector
-    quadratic_forms: Vector
-    decision: Vector
+    signed_dual: Vector  # signed dual variables b, feasible up to rounding, shape (n,)
+    quadratic_forms: Vector  # ``b @ K_k @ b``, shape (p,)
+    decision: Vector  # ``sum_k d_k K_k @ b`` at the weights d asked about, shape (n,)
+    # Products ``K_k @ b``, of which the two above were made, may be wrong by so much times the largest diagonal entry
+    # of K_k.
     slack: float
-    n_steps: int
-    polish: bool
+    n_steps: int  # two-variable steps that led to b
+    polish: bool  # whether the machine is to be solved, from b, for an upper bound of second order
 
     def repeats(self, previous: Query) -> bool:
         """Other dual variables are another question, at the same weights, too."""

@@ -224,10 +224,7 @@ class GeneralizedKL(SmoothDual):
 
 
 class Thresholded(SmoothDual):
-    """``linear * sum(d) + quadratic / 2 * sum(d**2)``; ``rho(S) = sum(max(0, S/2 - linear)**2) / (2 quadratic)``.
-
-    Weights ``max(0, S / 2 - linear) / quadratic``: rho is differentiable once.
-    """
+    """``linear sum(d) + quadratic / 2 sum(d**2)``; ``rho(S) = sum(max(0, S/2 - linear)**2) / (2 quadratic)``."""
 
     def __init__(self, regularizer: ElasticNet, n_kernels: int) -> None:
         super().__init__(regularizer, n_kernels)

@@ -28,15 +28,6 @@ class FewKernels:
     times that of the trace. If no kernel has a negative entry, positive and negative entries of D count against each
     other: with ``t = sum(D)`` it is at most ``sqrt((norm(D, 1)**2 + t**2) / 2)`` times the root of the largest diagonal
     entry. docs/theory_kernels.md has the proofs.
-
-    Attributes
-    ----------
-    kernels : ndarray of int or None
-        Which are in use, in increasing order; None, as the others, before the first.
-    bank : KernelBank or None
-        These alone.
-    machine : SVMMachine or None
-        Solves on it.
     """
 
     def __init__(self, bank: KernelBank, memory_budget: int) -> None:
@@ -45,9 +36,10 @@ class FewKernels:
 
     def reset(self) -> None:
         """Forget the kernels in use and the forms."""
+        # Which are in use, in increasing order; None, as the others, before the first.
         self.kernels: Indices | None = None
-        self.bank: KernelBank | None = None
-        self.machine: SVMMachine | None = None
+        self.bank: KernelBank | None = None  # these alone
+        self.machine: SVMMachine | None = None  # solves on it
         self._b: Vector | float = 0.0
         self._forms: Vector | float = 0.0
 

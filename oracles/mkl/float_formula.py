@@ -92,10 +92,7 @@ def least_in_floats(proof: Proven) -> float:
 
 
 def forms_near(bank: KernelBank, b: Vector, moved: float, S: Vector, error: tuple[float, float]) -> Floats:
-    """The quadratic forms at any point that differs from b by entries which add up to `moved` e at most.
-
-    S_k differs by ``(2 norm(b, 1) + e) e`` times the largest diagonal entry of K_k at most.
-    """
+    """Forms where entries differ from b by e in all: of S_k ``(2 norm(b, 1) + e) e max(diag K_k)`` at most."""
     wrong = wrong_forms(bank, error)
     if moved:
         wrong = wrong + moved * (2.0 * float(np.abs(b).sum()) + moved) * bank.sizes[0]
@@ -103,11 +100,7 @@ def forms_near(bank: KernelBank, b: Vector, moved: float, S: Vector, error: tupl
 
 
 def moved_of(bank: KernelBank, S: Floats, b: Vector, moved: float) -> Floats:
-    """The forms S of b at any point so near to it, as `forms_near`, where they are small.
-
-    By the inequality of Cauchy and Schwarz ``abs(d @ K @ b) <= norm(d, 1) sqrt(size S)``, the kernel being positive
-    semidefinite but for the rounding of its entries, which is charged.
-    """
+    """The forms at any point so near to b, as `forms_near`, where they are small: by Cauchy and Schwarz."""
     size, n = bank.sizes[0], b.size
     most = S.above() + n * EPS * size * float(b @ b)
     wrong = moved * (2.0 * np.sqrt(size * np.maximum(most, 0.0)) + 2.0 * moved * size)
@@ -152,10 +145,6 @@ def proof_of_products(
 
 
 def error_of_forms(b: Vector, slack: float, slack_of_trace: float) -> tuple[float, float]:
-    """How wrong ``b @ M`` may be for products M that are wrong by so much, as of `KernelBank.form_error`.
-
-    The sum over the points is rounded, too: by n half roundings, ``abs(b) @ abs(M)`` being at most ``norm(b, 1)**2``
-    times the largest diagonal entry and ``norm(b)**2`` times the trace.
-    """
+    """How wrong ``b @ M`` may be for products M that are, as of `KernelBank.form_error`: its sum is rounded, too."""
     size, length, relative = float(np.abs(b).sum()), float(np.linalg.norm(b)), EPS * (b.size + 16)
     return (slack + relative * size) * size, (slack_of_trace + relative * length) * length

@@ -266,11 +266,7 @@ def _forms_of_tile(E: NDArray[np.float64], left: Matrix, right: Matrix) -> Matri
 
 
 def made_feasible(loss: LossDual, b: Vector) -> Vector | None:
-    """Dual variables whose sum is exactly right, as floats: those of `feasible` up to rounding; None if not found.
-
-    The roomiest takes what the sum is wrong by. What that rounds is a multiple of the unit of the smallest number in
-    the sum, which takes it exactly.
-    """
+    """Dual variables whose sum is exactly right, as floats: the roomiest takes the difference; None if not found."""
     values = np.clip(b, loss.lower, loss.upper)
     for k in range(FEASIBLE_TRIES):
         excess = fsum([*values.tolist(), -loss.total])

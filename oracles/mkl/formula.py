@@ -33,25 +33,14 @@ from oracle_opt.proof.number import Numbers
 
 @dataclass(slots=True)
 class Proven:
-    """What dual variables prove: ``f(w) >= linear - quadratic - 1/2 w @ (forms / c) + r(w)`` for all w >= 0 and all c.
+    """What dual variables prove: ``f(w) >= linear - quadratic - 1/2 w @ (forms / c) + r(w)`` for all c and w >= 0."""
 
-    Parameters
-    ----------
-    linear, quadratic : Numbers
-        ``L(t b)`` is at least ``t * linear - t**2 * quadratic``.
-    forms : ndarray of shape (p,)
-        At least S(b): floats or fractions, which mean themselves, as slopes are made of them.
-    longest : callable
-        Returns the largest t of a feasible multiple, at least 1; most bounds need not know it.
-    scalable : bool
-        Whether smaller multiples are feasible, too: they are if b has to add up to 0.
-    """
-
-    linear: Numbers
+    linear: Numbers  # ``L(t b)`` is at least ``t * linear - t**2 * quadratic``
     quadratic: Numbers
-    forms: Any
+    forms: Any  # at least S(b): floats or fractions, which mean themselves, as slopes are made of them, shape (p,)
+    # Returns the largest t of a feasible multiple, at least 1; most bounds need not know it.
     longest: Callable[[], float | Fraction]
-    scalable: bool
+    scalable: bool  # whether smaller multiples are feasible, too: they are if b has to add up to 0
 
     @property
     def constant(self) -> Numbers:
@@ -111,10 +100,7 @@ def value_at(proof: Proven, w: Vector, scale: Any = None) -> Numbers:
 
 
 def excess(constant: Any, slope: Any, proof: Proven, weights: WeightCosts, c: Vector | None = None) -> Numbers | None:
-    """By how much ``constant + slope @ w`` may exceed what is proven, at any weights: None if nobody knows.
-
-    ``constant - (linear - quadratic) + sup over w of (slope + F / (2 c)) @ w - r(w)``.
-    """
+    """``constant - (linear - quadratic) + sup over w of (slope + F / (2 c)) @ w - r(w)``; None if nobody knows."""
     numbers = type(proof.linear)
     F = numbers.of(proof.forms)
     over = weights.overshoot(numbers.of(slope) + (F if c is None else weights.divided(F, c)) * 0.5)
@@ -159,27 +145,11 @@ def upper_at(
     factor: Any = 1.0,
     forgiven: Any = None,
 ) -> Numbers:
-    """The primal objective of a hyperplane, from above.
+    """The primal objective of a hyperplane of dual variables b and a bias, of which the targets' `offset` is taken.
 
-    Parameters
-    ----------
-    loss : LossDual
-        Of the machine.
-    b : array of shape (n,)
-        Its dual variables, any.
-    bias : number
-        Any; that of shifted targets is `offset` less.
-    decision, wrong : array of shape (n,)
-        Decision values without bias, and by how much each may be wrong.
-    numbers : type
-        Which numbers to count with.
-    norms : Numbers, optional
-        What the norms cost. Default: ``factor / 2 b @ decision``, which is wrong, too: together the errors e count
-        ``abs(factor b_i / 2 - x_i) e_i`` at each point, and ``abs(x_i) e_i`` otherwise.
-    factor : number
-        See there.
-    forgiven : number, optional
-        What is forgiven of the loss at each point: ``forgiven * abs(x_i)`` is subtracted from each of the terms.
+    Decision values, without bias, may be `wrong` at each point by so much. The `norms` cost ``factor / 2 b @ decision``
+    unless given, which is wrong, too: together the errors e count ``abs(factor b_i / 2 - x_i) e_i`` at each point, and
+    ``abs(x_i) e_i`` otherwise. ``forgiven * abs(x_i)`` is subtracted from the loss at each point.
     """
     shift, v, e = numbers.of(bias) - loss.offset, numbers.of(decision), numbers.of(wrong)
     about = numbers.of(b) * factor * 0.5 if norms is None else None

@@ -130,13 +130,10 @@ class GMKLOracle(SVMOracle):
         self.domain: KernelWeights = KernelWeights(bank.n_kernels, radius, regularizer, self._problem())
 
     def query(self, query: Query) -> ObjectiveCut:
-        """Solve the support vector machine on the kernel at the point.
+        """Solve the support vector machine on the kernel at a point of the orthant where the regularizer is finite.
 
-        Parameters
-        ----------
-        query : Query
-            A point of the orthant; its `accuracy`, if any, is the relative gap asked of the machine. A `DualQuery` of
-            a sum of kernels is answered by its own dual variables.
+        The `accuracy` of the `query`, if any, is the relative gap asked of the machine. A `DualQuery` of a sum of
+        kernels is answered by its own dual variables.
 
         Returns
         -------
@@ -145,11 +142,6 @@ class GMKLOracle(SVMOracle):
             kernels `quadratic_forms`, S, shape (p,); where the lower bound is that of other dual variables,
             `bound_dual`, these. Wished for, its `AnalyticUpdate`: the weights that minimize the primal objective at
             this machine's hyperplane.
-
-        Raises
-        ------
-        InvalidArgument
-            The point is not in the orthant, or the regularizer is not finite there.
         """
         if self.of_products:
             return self._of_product(query)

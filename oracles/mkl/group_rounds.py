@@ -67,11 +67,7 @@ class GroupRounds:
     def best(
         self, at: Callable[[Vector], Round], sharper: Callable[[Round], Round], wanted: float
     ) -> tuple[Round, Round]:
-        """Return the round of the least error, and the last one.
-
-        A group that tells nothing has forms of which ``sqrt(W_j)`` is little more than their error, and divided by c_j
-        that error counts as its root does. Where it is a good part of what is missing, forms are summed sharper.
-        """
+        """Return the round of the least error, and the last one, with sharper forms where these are missing."""
         tried: list[Vector] = []
         found: list[Vector] = []
         best: Round | None = None
@@ -170,11 +166,7 @@ def round_of(weights: WeightSet, w: Vector, c: Vector | None, parts: list[Part])
 def sharper(
     weights: WeightSet, machines: Sequence[KernelMachine], banks: Sequence[KernelBank], found: Round
 ) -> list[Part]:
-    """The solutions of a round, with forms by parts where their error is more than a little of their group's largest.
-
-    Of banks whose entries are exact alone: an error of entries is charged in full by whoever proves the value. What
-    a kernel lacks to be positive semidefinite is added to it: over a small weight that is as large as another kernel.
-    """
+    """The solutions of a round, with forms by parts where their error is large and entries of their bank are exact."""
     assert isinstance(weights, Groups)
     largest = np.empty(weights.n_kernels)
     largest[weights.order] = np.maximum.reduceat(found.proof.forms, weights.starts)[weights.group_of]
@@ -198,11 +190,7 @@ def sharper(
 
 
 def sharper_solution(bank: KernelBank, pieces: Separable, d: Vector, svm: SVMSolution, S: Floats) -> SVMSolution:
-    """A solution at weights d whose bounds do not know the rounding of a kernel that tells nothing.
-
-    Over a small weight of its group it is large, and its entries and its sums are rounding alone. What that leaves open
-    of the forms S of P and of D alike is not in their difference; and products by parts know the gap.
-    """
+    """A solution at weights d whose bounds do not know the rounding of a kernel that tells nothing, by parts."""
     b = svm.signed_dual
     if bank.n_kernels * bank.n_points * np.count_nonzero(b) <= MOST_ENTRIES:
         products = products_by_parts(bank, np.arange(bank.n_points), b)

@@ -63,11 +63,6 @@ class KernelMachine:
     dual : LossDual
         The dual of the machine without its kernel: what the loss makes of the labels or targets.
 
-    Raises
-    ------
-    InvalidArgument
-        Labels, targets or a loss that cannot be used, or a `memory_budget` that is too small; the least is named.
-
     Examples
     --------
     >>> import numpy as np
@@ -103,18 +98,11 @@ class KernelMachine:
         return f"KernelMachine({self.bank!r}, {self.loss!r})"
 
     def solver(self, bank: KernelBank | ProductBank | None = None) -> SVMMachine:
-        """Return what solves this machine, and knows no solution yet.
+        """Return what solves this machine, and knows no solution yet, on all kernels or those of a `bank`.
 
-        Parameters
-        ----------
-        bank : KernelBank or ProductBank, optional
-            Some of the kernels, or the same ones with other errors. Default: all.
-
-        Returns
-        -------
-        SVMMachine
-            One that forms the combined kernel where the memory budget allows it; but from `MANY_POINTS` on not of a
-            bank that keeps no entries, where working sets take less work.
+        The bank has some of the kernels, or the same ones with other errors. The combined kernel is formed where the
+        memory budget allows it; but from `MANY_POINTS` on not of a bank that keeps no entries, where working sets take
+        less work.
         """
         bank = self.bank if bank is None else bank
         given = isinstance(bank, ProductBank) and not bank.on_the_fly

@@ -85,18 +85,10 @@ class KernelModel:
         return len(pickle.dumps(self, protocol=pickle.HIGHEST_PROTOCOL))
 
     def decision_function(self, new: Any) -> Vector:
-        """Decision values of new points.
+        """Decision values of `new` points, which are as `cross` of the bank takes them.
 
-        Parameters
-        ----------
-        new : array_like
-            New points as `cross` of the bank takes them.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            Those of ``oracle.decision_function(cut, new)``, up to rounding. Many points are taken in parts, so that
-            memory does not grow with them.
+        Those of ``oracle.decision_function(cut, new)``, up to rounding. Many points are taken in parts, so that memory
+        does not grow with them.
         """
         at_once = max(ENTRIES_AT_ONCE // self.support.size, 1)
         rows = _rows_of(new) if self._kept.by_rows else None

@@ -167,11 +167,8 @@ class KernelWeightsOracle(Oracle):
     def start_from(self, signed_dual: ArrayLike | None) -> None:
         """Let the first machines of every run start here, as at the end of a run with similar losses.
 
-        Parameters
-        ----------
-        signed_dual : array_like of shape (sum of the numbers of points,) or None
-            Signed dual variables of all machines one after the other, which need not be feasible; None: each run starts
-            anew, which is the default.
+        `signed_dual` are those of all machines one after the other, which need not be feasible; None, the default:
+        anew.
         """
         self._start = checked_start_of(signed_dual, int(self._proof.ends[-1]))
         self.reset()
@@ -184,13 +181,10 @@ class KernelWeightsOracle(Oracle):
             self._rounds.c = started(cut.extras["group_weights"], cut.extras["machine_weights"])
 
     def query(self, query: Query) -> ObjectiveCut:
-        """Solve all machines at the weights asked about.
+        """Solve all machines at the weights asked about, a point of the domain where the regularizer is finite.
 
-        Parameters
-        ----------
-        query : Query
-            A point of the domain; its `accuracy`, if any, is the relative gap asked of each machine, with several
-            groups that of f; its `wishes`, whether answers of the kinds in `gives` are wanted.
+        The `accuracy` of the `query`, if any, is the relative gap asked of each machine, with several groups that of f;
+        its `wishes` tell whether answers of the kinds in `gives` are wanted.
 
         Returns
         -------
@@ -203,11 +197,6 @@ class KernelWeightsOracle(Oracle):
             several groups also `kernel_weights`, those of the kernels in the machines; `group_weights`, c, of the cut;
             `machine_weights`, those by which the point was divided; `n_solves`, rounds of machines. `extras_of` tells
             the machines apart.
-
-        Raises
-        ------
-        InvalidArgument
-            The point is not in the domain, or the regularizer is not finite there.
         """
         point = checked_query_point(query.point, self.domain)
         w = self.weights_set.clean(point)
@@ -323,19 +312,10 @@ class KernelWeightsOracle(Oracle):
         }
 
     def extras_of(self, cut: Cut, m: int) -> dict[str, Any]:
-        """What a cut tells of one machine, as the extras of an `MKLOracle`.
+        """What a `cut` of this oracle tells of machine number `m`, as the extras of an `MKLOracle`.
 
-        Parameters
-        ----------
-        cut : ObjectiveCut
-            One of this oracle, for example ``result.cut``.
-        m : int
-            Number of the machine.
-
-        Returns
-        -------
-        dict
-            `signed_dual`, shape (n_m,), `alpha`, `bias`, `quadratic_forms`, shape (p,), and what the machine remembers.
+        These are `signed_dual`, shape (n_m,), `alpha`, `bias`, `quadratic_forms`, shape (p,), and what the machine
+        remembers.
         """
         extras, ends = cut.extras, self._proof.ends
         b = np.asarray(extras["signed_dual"], dtype=float)[ends[m] : ends[m + 1]]

@@ -95,10 +95,7 @@ class KernelWeightsProof:
         return judged(computed, exact)
 
     def cuts(self, claims: Sequence[CutClaim]) -> list[float | None]:
-        """`cut` of many claims in floats, with entries of the kernels read once for all; None where floats do not tell.
-
-        A refusal is left to `cut`, too, which says why.
-        """
+        """`cut` of many claims in floats, with kernels read once for all; None where floats fail or refuse one."""
         read: list[_Read | None] = []
         for claim in claims:
             try:

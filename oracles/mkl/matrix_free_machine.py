@@ -101,10 +101,7 @@ class MatrixFreeMachine(SVMMachine):
         return {"n_sets": self.n_sets}
 
     def solve(self, weights: Vector, accuracy: float | None) -> SVMSolution:
-        """Solve on working sets, see `SVMMachine.solve`.
-
-        The gap is that of the point asked, from the products of all kernels, whatever was left out on the way.
-        """
+        """Solve on working sets, see `SVMMachine.solve`; the gap is of the point asked, with all kernels."""
         wanted = self.accuracy if accuracy is None else accuracy
         if self._b is None or self._error[0] > STALE * self._fresh(self._b)[0]:
             self._restart()

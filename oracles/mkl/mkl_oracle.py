@@ -169,14 +169,11 @@ class MKLOracle(SVMOracle):
         few.remember(b, -2.0 * cut.subgradient)
 
     def query(self, query: Query) -> ObjectiveCut:
-        """Solve the support vector machine on the combined kernel.
+        """Solve the support vector machine on the combined kernel at a point of the simplex.
 
-        Parameters
-        ----------
-        query : Query
-            A point of the simplex; its `accuracy`, if any, is the relative gap asked of the machine; its `wishes`,
-            whether the `Curvature` of f is wanted. To a `PartialQuery` the forms of other kernels are not computed but
-            bounded from the last ones, see `FewKernels`.
+        The `accuracy` of the `query`, if any, is the relative gap asked of the machine; its `wishes` tell whether the
+        `Curvature` of f is wanted. To a `PartialQuery` the forms of other kernels are not computed but bounded from the
+        last ones, see `FewKernels`.
 
         Returns
         -------
@@ -186,11 +183,6 @@ class MKLOracle(SVMOracle):
             kernel and over its trace; `n_updates` of S since it was summed in full; `n_steps` of the machine. Without a
             combined kernel `n_sets`, the working sets of the machine, in place of the two before. For a `PartialQuery`
             S is that of its coordinates. Value, subgradient, error and lower bound hold in exact arithmetic.
-
-        Raises
-        ------
-        InvalidArgument
-            The point is not in the simplex.
         """
         point = checked_query_point(query.point, self.domain)
         if isinstance(query, PartialQuery) and query.coordinates.size < self.bank.n_kernels:

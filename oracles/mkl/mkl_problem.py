@@ -48,19 +48,7 @@ class MKLProblem:
 
 
 class KernelWeights(NonnegativeOrthant):
-    """The weights of kernels: the orthant, with the metric of their regularizer.
-
-    Parameters
-    ----------
-    dimension : int
-        p.
-    radius : float
-        As for `NonnegativeOrthant`.
-    regularizer : Regularizer
-        Whose `metric` is the entropic metric here.
-    problem : MKLProblem, optional
-        What `MKLSolver` objects work on; None: they cannot.
-    """
+    """The orthant of weights of kernels, in the metric of their regularizer; `MKLSolver` works on `problem`, if any."""
 
     def __init__(
         self, dimension: int, radius: float, regularizer: Regularizer, problem: MKLProblem | None = None

@@ -38,17 +38,8 @@ class MKLSolver(SequentialGenerator):
             cut = yield Query(weights)
             yield Step.SERIOUS
 
-        Parameters
-        ----------
-        problem : MKLProblem
-            What to solve.
-        point : ndarray of shape (p,)
-            Weights to start from.
-
-        Returns
-        -------
-        str
-            Why there are no more queries, in a few words.
+        The `problem` is to be solved from the weights `point`, shape (p,). Returned is why there are no more queries,
+        in a few words.
         """
 
     def refusal(self, domain: Domain) -> str | None:

@@ -207,10 +207,7 @@ def _newton_direction(problem: MKLProblem, r: SmoothDual, theta: Vector, cut: Ob
 
 
 def _products(problem: MKLProblem, free: NDArray[np.intp], v: Vector) -> NDArray[np.floating]:
-    """Entries `free` of all kernels times v, shape (r, p); some rows at a time, and rounded to 4 bytes if very many.
-
-    That moves the direction by as much, and not what is proven.
-    """
+    """Entries `free` of all kernels times v, shape (r, p), in 4 bytes if very many: only a direction needs them."""
     p = problem.bank.n_kernels
     if free.size * p <= MOST_ENTRIES:
         return problem.machine.rows(free, v)

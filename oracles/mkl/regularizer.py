@@ -76,17 +76,9 @@ class Regularizer(ABC):
         return type(s).near(value, ROUNDING * abs(value)) if value < inf else None
 
     def best_multiple(self, linear: float, s: Vector, longest: float, quadratic: float = 0.0) -> float:
-        """The t of `dual_bound`, about; whatever it is, a bound is proven. The default searches by golden section.
+        """The t of `dual_bound`, about, from 0 to `longest`; whatever it is, a bound is proven.
 
-        Parameters
-        ----------
-        linear, s, longest, quadratic
-            As for `dual_bound`.
-
-        Returns
-        -------
-        float
-            From 0 to `longest`.
+        The default searches by golden section. `linear`, `s` and `quadratic` are as for `dual_bound`.
         """
 
         def bound(t: float) -> float:
@@ -113,23 +105,10 @@ class Regularizer(ABC):
         """``max over 0 <= t <= longest of t * linear - t**2 * quadratic - conjugate(t**2 * s)``: GMKL's dual on a ray.
 
         Concave in t as the conjugate is convex and increasing. Whatever `best_multiple` is gives a valid bound.
-
-        Parameters
-        ----------
-        linear : float
-            What of the machine's dual objective at its dual variables b goes with a multiple of b: of the hinge loss
-            ``sum(abs(b))``.
-        s : ndarray of shape (p,)
-            Half the quadratic forms ``S(b)``.
-        longest : float
-            Largest t for which ``t * b`` is in the box; at least 1, perhaps infinite.
-        quadratic : float
-            What is subtracted and goes with its square: of the squared hinge, half the form of the ridge.
-
-        Returns
-        -------
-        float
-            The maximum, or less.
+        `linear` is what of the machine's dual objective at its dual variables b goes with a multiple of b: of the hinge
+        loss ``sum(abs(b))``; `quadratic` what is subtracted and goes with its square: of the squared hinge, half the
+        form of the ridge. `s` is half the quadratic forms ``S(b)``, shape (p,), and `longest` the largest t for which
+        ``t * b`` is in the box, at least 1, perhaps infinite.
         """
         rays = self.best_multiple(linear, s, longest, quadratic), 1.0, 0.0
         return max(t * linear - t * t * quadratic - self.conjugate(t * t * s) for t in rays)

@@ -34,13 +34,8 @@ def for_exact_kernel(svm: SVMSolution, dual: LossDual, error: float) -> SVMSolut
 
         f(K) <= P + error / 2 * norm(b, 1)**2 + error * norm(b, 1) * norm(x, 1),
 
-    and the last norm is at most ``2 f(K)``, which leaves an upper bound of ``f(K)``.
-
-    Returns
-    -------
-    SVMSolution
-        Its `primal_objective` is at least the optimum for K; `gap` at least that minus the dual objective of b. Where
-        the last inequality gives it, all that is added to P counts ``1 / (1 - 2 error norm(b, 1))`` times: `stretch`.
+    and the last norm is at most ``2 f(K)``. Where this gives the bound, all that is added to P counts
+    ``1 / (1 - 2 error norm(b, 1))`` times: `stretch`.
     """
     size = float(np.abs(svm.signed_dual).sum()) * (1 + EPS * svm.signed_dual.size)
     on_form, of_decision = 0.5 * error * size**2, error * size

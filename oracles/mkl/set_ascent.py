@@ -147,11 +147,7 @@ class SetAscent:
         return gain > 0.0
 
     def _along_moves(self) -> None:
-        """A step to the best point of the space of the last moves, as far as the box allows, unless kinks cost more.
-
-        Sets that undo what others did, as where more variables are free than fit into one, so make steps of conjugate
-        gradients.
-        """
+        """A step to the best point of the space of the last moves, as far as the box allows, unless kinks cost more."""
         dual, b = self.dual, self.b
         lower, upper = dual.box
         slope = dual.linear - self.decision
@@ -188,10 +184,7 @@ class SetAscent:
         return gain - float(delta @ self.decision) - 0.5 * float(delta @ change)
 
     def _chosen(self) -> tuple[Indices, float]:
-        """The next set, and the largest violation of the optimality conditions.
-
-        Half of the points besides the free ones can rise and half can fall, so that each finds others to move with.
-        """
+        """The next set, half of it besides the free points able to rise and half to fall, and the largest violation."""
         pieces, n, free = self.pieces, self.b.size, self.dual.free(self.b)
         x = pieces.split(self.b)
         g = pieces.gradient(x, self.decision)

@@ -117,18 +117,9 @@ class SharedWeightsOracle(KernelWeightsOracle):
         return self.machines[0].weights(self.cut_of(checked, 0), largest_first=largest_first)
 
     def decision_function(self, cut: ObjectiveCut, new: Any) -> Matrix:
-        """Decision values of new points, for the machines that answered a cut of this oracle.
+        """Decision values of `new` points, a column a machine, for those that answered a `cut`.
 
-        Parameters
-        ----------
-        cut : ObjectiveCut
-            For example the best one of a run, ``result.cut``.
-        new : array_like
-            New points as the banks' `cross` takes them; all banks are asked.
-
-        Returns
-        -------
-        ndarray of shape (number of new points, M)
+        The best cut of a run is ``result.cut``. New points are as the banks' `cross` takes them; all banks are asked.
         """
         instance("cut", cut, ObjectiveCut, "a cut of this oracle such as result.cut")
         values: list[Vector] = []

@@ -15,16 +15,11 @@ class SVMMachine(ABC):
     """Solves one support vector machine after another on weighted kernels of a bank, each from where the last ended.
 
     `reset` forgets all that an answer may depend on; `resume` takes it from a cut.
-
-    Attributes
-    ----------
-    signed : ndarray of shape (n,) or None
-        The signed dual variables from which the next machine starts; None: it starts anew.
-    frugal : bool
-        Whether a rough solution is much cheaper than an exact one, so that nobody should ask for more than is needed.
     """
 
+    # The signed dual variables from which the next machine starts; None: it starts anew.
     signed: Vector | None = None
+    # Whether a rough solution is much cheaper than an exact one, so that nobody should ask for more than is needed.
     frugal: bool = False
 
     def reset(self) -> None:
@@ -41,10 +36,7 @@ class SVMMachine(ABC):
 
     @abstractmethod
     def forms(self, b: Vector) -> tuple[Vector, tuple[float, float]]:
-        """Quadratic forms of all kernels at the last solution b, ndarray of shape (p,), and how wrong they may be.
-
-        The error is as of `KernelBank.form_error`.
-        """
+        """Forms of all kernels at the last solution b, shape (p,), and their error, as of `KernelBank.form_error`."""
 
     @abstractmethod
     def rows(self, points: Indices, b: Vector) -> Matrix:
@@ -52,10 +44,7 @@ class SVMMachine(ABC):
 
     @abstractmethod
     def block(self, weights: Vector, points: Indices) -> Matrix | None:
-        """Weighted sum of the kernels on some points, with the ridge of the loss: ndarray of shape (r, r).
-
-        None if that does not fit into the memory the machine may take.
-        """
+        """Weighted sum of the kernels on r points, with the ridge of the loss; None if memory does not allow it."""
 
     def identity(self) -> str:
         """Words on what changes the answers by more than rounding; empty for the usual way."""

@@ -31,21 +31,7 @@ class SVMOracle(KernelWeightsOracle):
     """An oracle of kernel weights with one machine, whose cuts are laid out for it.
 
     Each cut has the extras `signed_dual`, the coefficients b of the points in the decision function, shape (n,);
-    `alpha`, their absolute values; `bias`; and `n_steps` of the machine.
-
-    Parameters
-    ----------
-    machine : KernelMachine
-        p kernels on n points, and a loss.
-    weights : Groups or Regularized
-    max_solves : int, optional
-        As for `KernelWeightsOracle`.
-
-    Attributes
-    ----------
-    y : ndarray or None
-        Labels or targets: a copy of what was given.
-    loss : Loss
+    `alpha`, their absolute values; `bias`; and `n_steps` of the machine. `y` is a copy of the labels or targets.
     """
 
     bank: Any
@@ -62,19 +48,10 @@ class SVMOracle(KernelWeightsOracle):
         return dict(cut.extras)
 
     def decision_function(self, cut: ObjectiveCut, new: Any) -> Vector:
-        """Decision values of new points, for the support vector machine that answered a cut of this oracle.
+        """Decision values, shape (m,), of new points for the machine that answered a `cut` of this oracle.
 
-        Parameters
-        ----------
-        cut : ObjectiveCut
-            For example the best one of a run, ``result.cut``.
-        new : array_like
-            New points as the bank's `cross` takes them: m raw points, or p cross-kernels of shape (m, n).
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            Positive for the class +1, or for points like those of the bank; of a regression the prediction.
+        They are positive for the class +1, or for points like those of the bank; of a regression the prediction. `new`
+        is as the bank's `cross` takes it: m raw points, or p cross-kernels of shape (m, n).
         """
         _checked_cut(cut, "cut")
         cross = self.bank.cross(new, self._kernel_weights(cut))
@@ -87,20 +64,8 @@ class SVMOracle(KernelWeightsOracle):
     def model(self, result: Result | ObjectiveCut) -> KernelModel:
         """What a run found, alone: for decisions on new points without this oracle and its bank.
 
-        Parameters
-        ----------
-        result : Result or ObjectiveCut
-            A run on this oracle, or one of its cuts.
-
-        Returns
-        -------
-        KernelModel
-            It holds support vectors and kernels of non-zero weight only.
-
-        Raises
-        ------
-        InvalidArgument
-            It is no result or cut of this oracle.
+        The `result` is that of a run on this oracle, or one of its cuts. The model holds support vectors and kernels of
+        non-zero weight only.
         """
         cut = self._cut_of(result)
         weights, b = self._kernel_weights(cut), cut.extras["signed_dual"]
@@ -113,27 +78,12 @@ class SVMOracle(KernelWeightsOracle):
         return KernelModel(kept, used, b[support], bias, self.loss, kernels, support, labels)
 
     def weights(self, result: Result | ObjectiveCut, *, largest_first: bool = False) -> pd.DataFrame:
-        """Weights of the kernels that a run found, as a table.
+        """Weights of the kernels that a run found, as a DataFrame.
 
-        Parameters
-        ----------
-        result : Result or ObjectiveCut
-            A run on this oracle, or one of its cuts.
-        largest_first : bool
-            Whether rows are sorted by weight. Default: in the order of the bank.
-
-        Returns
-        -------
-        DataFrame
-            The columns name, group and weight, a row for each kernel: the weights in the decision function. Those of
-            `MKLOracle` add up to 1. In a product of kernels they are those of the distances in the exponent.
-
-        Raises
-        ------
-        InvalidArgument
-            It is no result or cut of this oracle.
-        MissingPackage
-            pandas is not installed.
+        The `result` is that of a run on this oracle, or one of its cuts. The columns are name, group and weight, with a
+        row for each kernel, in the order of the bank or with `largest_first` by weight. These are the weights in the
+        decision function: those of `MKLOracle` add up to 1; in a product of kernels they are those of the distances in
+        the exponent.
         """
         frame = require("pandas", "study", "tables of weights").DataFrame
         weights = np.array(self._kernel_weights(self._cut_of(result)), dtype=float)

@@ -35,32 +35,16 @@ LARGEST = 1e140
 
 
 class WeightSet(ABC):
-    """What oracles of kernel learning differ in besides their machines: where the weights w are, and what they cost.
-
-    Attributes
-    ----------
-    domain : Domain
-        Where w is.
-    n_kernels : int
-        p.
-    convex : bool
-        Whether r is, so that minorants are proven.
-    gives : frozenset of kinds of answers
-        Those that depend on the weights alone.
-    several : bool
-        Whether there is more than one group, with weights c to be found besides.
-    order : ndarray of int, shape (p,)
-        The kernel of each weight.
-    """
+    """What oracles of kernel learning differ in besides their machines: where the weights w are, and what they cost."""
 
     __repr__ = by_attributes
 
-    domain: Domain
-    n_kernels: int
-    convex: bool = True
-    gives: frozenset[Kind] = frozenset()
-    several: bool = False
-    order: NDArray[np.intp]
+    domain: Domain  # where w is
+    n_kernels: int  # p
+    convex: bool = True  # whether r is, so that minorants are proven
+    gives: frozenset[Kind] = frozenset()  # those that depend on the weights alone
+    several: bool = False  # whether there is more than one group, with weights c to be found besides
+    order: NDArray[np.intp]  # the kernel of each weight, shape (p,)
 
     def clean(self, w: Vector) -> Vector:
         """Weights of the domain, without what rounding put below 0 where that matters."""
@@ -92,13 +76,7 @@ class WeightSet(ABC):
 
     @abstractmethod
     def overshoot(self, g: Numbers) -> Numbers | None:
-        """``sup of g @ w - r(w)`` over the domain, from above; None if it is not known.
-
-        Raises
-        ------
-        Refuted
-            It is known to be infinite.
-        """
+        """``sup of g @ w - r(w)`` over the domain, from above; None if not known, `Refuted` if known to be infinite."""
 
     @abstractmethod
     def cost_of_multiples(self, F: Numbers) -> Callable[[float | Fraction], Numbers | None]:
@@ -341,11 +319,7 @@ def _owns(regularizer: Regularizer, name: str) -> bool:
 
 
 def lowered(d: Vector, value: float, slope: Vector, sizes: Vector) -> tuple[float, Vector]:
-    """Value and slope of a cut at d, both lowered by what rounding has made of the slope.
-
-    Where a minimum is 0 a slope that is too steep by its last digit claims something false near it. A slope that is too
-    flat, less what that adds at d, claims less at all weights from 0 on.
-    """
+    """Value and slope of a cut at d, lowered by rounding of the slope, which may be too flat but not too steep."""
     wrong = OF_SLOPE * sizes
     return value - (1.0 + EPS * (d.size + 8)) * float(wrong @ d) - EPS * abs(value), slope - wrong
 

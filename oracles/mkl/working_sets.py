@@ -21,16 +21,9 @@ KEPT = 0.5
 
 
 class WorkingSets:
-    """Steps on working sets of points; M, row j of which is ``(K_k v)_j`` for all k, is kept.
+    """Steps on working sets of points: they change x, the products M, row j of which is ``(K_k v)_j``, and forms S.
 
-    Attributes
-    ----------
-    x, M, S : ndarray of shape (n,) or (2 n,), (n, p), (p,)
-        The variables, the products and the quadratic forms, which the steps change.
-    n_since : int
-        Steps since M was computed.
-    error : float
-        How wrong M may be, over the largest diagonal entry of each kernel.
+    M was computed `n_since` steps ago, and may be wrong by `error`, over the largest diagonal entry of each kernel.
     """
 
     def __init__(

@@ -41,10 +41,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Find `solve_lp_mkl` of `oracle_opt.oracles` here, too; it builds on this package and is loaded when asked for.
-
-    And `BoxDual`, the name that `Separable` had up to version 0.1; it goes with the next.
-    """
+    """Find `solve_lp_mkl` of `oracle_opt.oracles`, and up to the next version `BoxDual`, now `Separable`, here."""
     if name == "BoxDual":
         return former_box_dual
     if name == "solve_lp_mkl":

@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import real
-from oracle_opt.arrays import Vector
 from oracle_opt.oracles.svm.checked_data import centered_targets, checked_C, weights_of_points
-from oracle_opt.oracles.svm.loss import Loss
+from oracle_opt.oracles.svm.loss import TargetLoss
 from oracle_opt.oracles.svm.separable_dual import Separable, unit_of
 
 
-class AsymmetricEpsilonInsensitive(Loss):
+class AsymmetricEpsilonInsensitive(TargetLoss):
     """``2 C (q * max(0, y - f - above) + (1 - q) * max(0, f - y - below))``: a quantile with a tube without loss [1]_.
 
     With ``q = 0.5`` and ``above == below`` this is `EpsilonInsensitive`, with ``above == below == 0`` it is twice
@@ -27,11 +26,6 @@ class AsymmetricEpsilonInsensitive(Loss):
         How far a target may lie below and above the decision value without loss, not negative, in its units.
     quantile : float
         q, between 0 and 1: the share of the price that is paid for targets above the tube.
-
-    Raises
-    ------
-    InvalidArgument
-        C, a width or the quantile cannot be used. From `dual`: `y` is not of finite targets.
 
     References
     ----------
@@ -66,7 +60,3 @@ class AsymmetricEpsilonInsensitive(Loss):
         sides = -2.0 * (1.0 - self.quantile) * C, 2.0 * self.quantile * C
         offset = middle - (0.5 * self.above - 0.5 * self.below)
         return Separable(linear, *sides, kink, offset=offset, unit=unit_of(half), checked=True)
-
-    def predict(self, values: Vector) -> Vector:
-        """Targets: the values themselves."""
-        return values

@@ -33,8 +33,7 @@ HALVINGS, DESCENT = 40, 1e-4
 class EntropyDual(LossDual):
     """``max sum_i C_i h(y_i b_i / C_i) - 1/2 b @ K @ b`` over ``0 <= y * b <= C``, ``sum(b) == 0``.
 
-    h is the entropy ``-p log(p) - (1 - p) log(1 - p)``, whose slope at the bounds is infinite: solutions are inside.
-    With decision values f the loss of a point is ``C log(1 + exp(-y f))``, and ``b = y C / (1 + exp(y f))``.
+    h is the entropy, ``C log(1 + exp(-y f))`` the loss at decision values f, ``b = y C / (1 + exp(y f))`` inside.
     """
 
     __slots__ = ("C", "linear", "lower", "upper", "y")
@@ -75,10 +74,7 @@ class EntropyDual(LossDual):
         return value, numbers.of(0.0)
 
     def conjugate(self, slope: Numbers, less: Any) -> Numbers:
-        """See `LossDual.conjugate`: ``C log(1 + exp(z))``, ``z = y slope - less``, which rises with z.
-
-        It is ``max(z, 0) + log(1 + u)`` with ``u = exp(-abs(z))``, and ``(1 + u) log(1 + u) = d(u) + u``.
-        """
+        """See `LossDual.conjugate`: ``C log(1 + exp(z))``, ``z = y slope - less``, by ``u = exp(-abs(z))``."""
         numbers, rise = type(slope), slope * self.y
         z = numbers.of((rise if less is None else rise - less).above())
         u = (-abs(z)).expm1() + 1.0
@@ -173,10 +169,7 @@ class EntropyDual(LossDual):
             v, moved = step
 
     def _step(self, K: Matrix, v: Vector, moved: Vector, bias: float, b: Vector) -> tuple[Vector, Vector] | None:
-        """The next v and its ``K @ v``: with D the curvature of the losses, ``(I + D K) dv = b - v - D dbias``.
-
-        With ``s = sqrt(D)`` the matrix is ``s (I + s K s) / s``. None if nothing descends any more but by rounding.
-        """
+        """The next v and ``K @ v``: ``(I + D K) dv = b - v - D dbias``, D the curvature; None at rounding."""
         f = np.clip(moved + bias, -FLAT, FLAT)
         from scipy.special import expit  # only here: the import takes time
 
@@ -207,11 +200,7 @@ class EntropyDual(LossDual):
     def _certified(
         self, K: Matrix, b: Vector, decision: Vector, noise: float, n_newton: int, extended: bool = False
     ) -> SVMSolution:
-        """What b proves, whatever rounding, and an error of the kernel, may have made of ``K @ b``.
-
-        With `extended` the product is one of long doubles: where C is large, rounding of ``b @ K @ b`` in doubles is
-        more than a gap should be. A violation that rounding of doubles may account for is 0.
-        """
+        """What b proves, whatever rounding and kernel errors made of ``K @ b``; in long doubles if `extended`."""
         root = np.sqrt(np.maximum(K.diagonal(), 0.0))
         root = root + 1e-7 * float(root.max())
         size = (1.0 + 1e-6) * float(root @ np.abs(b)) * root

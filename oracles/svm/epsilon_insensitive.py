@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import real
-from oracle_opt.arrays import Vector
 from oracle_opt.oracles.svm.checked_data import centered_targets, checked_C, weights_of_points
-from oracle_opt.oracles.svm.loss import Loss
+from oracle_opt.oracles.svm.loss import TargetLoss
 from oracle_opt.oracles.svm.separable_dual import Separable, unit_of
 
 
-class EpsilonInsensitive(Loss):
+class EpsilonInsensitive(TargetLoss):
     """``C * max(0, abs(y - f) - epsilon)``: support vector regression [1]_.
 
     The dual is ``max y @ b - epsilon * sum(abs(b)) - 1/2 b @ K @ b`` over ``-C <= b <= C``, ``sum(b) == 0``, with b the
@@ -25,11 +24,6 @@ class EpsilonInsensitive(Loss):
         Weight of the loss of each point, positive. Mind the scale: with kernels of unit trace 100 is moderate.
     epsilon : float
         Half the width of the tube without loss, in units of the targets; 0 gives the absolute loss.
-
-    Raises
-    ------
-    InvalidArgument
-        C or epsilon cannot be used. From `dual`: `y` is not of finite targets.
 
     References
     ----------
@@ -55,7 +49,3 @@ class EpsilonInsensitive(Loss):
         C = weights_of_points(self.C, linear)
         kink = np.full(n_points, self.epsilon) if self.epsilon > 0 else None
         return Separable(linear, -C, C, kink, offset=middle, unit=unit_of(half), checked=True)
-
-    def predict(self, values: Vector) -> Vector:
-        """Targets: the values themselves."""
-        return values

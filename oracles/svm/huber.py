@@ -5,13 +5,12 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import real
-from oracle_opt.arrays import Vector
 from oracle_opt.oracles.svm.checked_data import centered_targets, checked_C, weights_of_points
-from oracle_opt.oracles.svm.loss import Loss
+from oracle_opt.oracles.svm.loss import TargetLoss
 from oracle_opt.oracles.svm.separable_dual import Separable, unit_of
 
 
-class Huber(Loss):
+class Huber(TargetLoss):
     """``C * e**2 / 2`` up to an error of `delta`, ``C * delta * (abs(e) - delta / 2)`` beyond, ``e = y - f`` [1]_.
 
     Squared errors where they are small, and few points far off do not decide. The dual is ``max y @ b - sum(b**2 / (2 *
@@ -23,11 +22,6 @@ class Huber(Loss):
         Weight of the loss of each point, positive. Mind the scale: with kernels of unit trace 100 is moderate.
     delta : float
         Error from which the loss grows linearly, positive, in units of the targets.
-
-    Raises
-    ------
-    InvalidArgument
-        C or delta cannot be used. From `dual`: `y` is not of finite targets.
 
     References
     ----------
@@ -51,7 +45,3 @@ class Huber(Loss):
         C = weights_of_points(self.C, linear)
         side = C * self.delta
         return Separable(linear, -side, side, ridge=1.0 / C, offset=middle, unit=unit_of(half), checked=True)
-
-    def predict(self, values: Vector) -> Vector:
-        """Targets: the values themselves."""
-        return values

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arrays import Vector
 from oracle_opt.oracles.svm.checked_data import centered_targets, checked_C, weights_of_points
-from oracle_opt.oracles.svm.loss import Loss
+from oracle_opt.oracles.svm.loss import TargetLoss
 from oracle_opt.oracles.svm.separable_dual import Separable, unit_of
 
 
-class LeastSquares(Loss):
+class LeastSquares(TargetLoss):
     """``C * (y - f)**2 / 2``: least-squares support vector machines, or kernel ridge regression with a bias [1]_.
 
     The dual is ``max y @ b - sum(b**2 / (2 * C)) - 1/2 b @ K @ b`` over ``sum(b) == 0``: every point is a support
@@ -21,11 +20,6 @@ class LeastSquares(Loss):
     ----------
     C : float or array_like of shape (n,)
         Weight of the loss of each point, positive. Mind the scale: with kernels of unit trace 100 is moderate.
-
-    Raises
-    ------
-    InvalidArgument
-        C cannot be used. From `dual`: `y` is not of finite targets.
 
     References
     ----------
@@ -47,7 +41,3 @@ class LeastSquares(Loss):
         linear, middle, half = centered_targets(y, n_points)
         ridge, side = 1.0 / weights_of_points(self.C, linear), np.full(n_points, np.inf)
         return Separable(linear, -side, side, ridge=ridge, offset=middle, unit=unit_of(half), checked=True)
-
-    def predict(self, values: Vector) -> Vector:
-        """Targets: the values themselves."""
-        return values

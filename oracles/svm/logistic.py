@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from numpy.typing import ArrayLike
 
-from oracle_opt.arrays import Vector
-from oracle_opt.oracles.svm.checked_data import checked_C, checked_class_weight, checked_labels, weights_of_points
+from oracle_opt.oracles.svm.checked_data import checked_labels, weights_of_points
 from oracle_opt.oracles.svm.entropy_dual import EntropyDual
-from oracle_opt.oracles.svm.loss import Loss, signs
+from oracle_opt.oracles.svm.loss import LabelLoss
 
 
-class Logistic(Loss):
+class Logistic(LabelLoss):
     """``C * log(1 + exp(-y * f))``: kernel logistic regression [1]_.
 
     Decision values are log odds: the probability of the label +1 is ``1 / (1 + exp(-f))``. With the entropy ``h(p) =
@@ -23,11 +20,6 @@ class Logistic(Loss):
     ----------
     C, class_weight
         As for `Hinge`.
-
-    Raises
-    ------
-    InvalidArgument
-        C or the weights cannot be used. From `dual`: `y` is not of labels -1 and +1, both present.
 
     Notes
     -----
@@ -52,15 +44,7 @@ class Logistic(Loss):
     ([0.674832, 0.674832], 2.101828)
     """
 
-    def __init__(self, C: float | ArrayLike = 100.0, class_weight: Mapping[int, float] | None = None) -> None:
-        self.C = checked_C(C)
-        self.class_weight = checked_class_weight(class_weight)
-
     def dual(self, y: ArrayLike | None, n_points: int) -> EntropyDual:
         """Entropies in the box between 0 and ``y * C``, sum 0; see `Loss.dual`."""
         labels = checked_labels(y, n_points)
         return EntropyDual(labels, weights_of_points(self.C, labels, self.class_weight))
-
-    def predict(self, values: Vector) -> Vector:
-        """Labels -1 or +1: the signs, 0 counting as +1."""
-        return signs(values)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import instance
 from oracle_opt.arrays import Vector
+from oracle_opt.oracles.svm.checked_data import checked_C, checked_class_weight
 from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.words import by_attributes
 
@@ -18,7 +20,8 @@ class Loss(ABC):
 
     The machine solves ``min over w and bias of 1/2 |w|**2 + sum of the losses of all points``. An object holds the
     parameters of the loss and no data. Its two methods are all that `solve_svm` and the oracles of multiple kernel
-    learning ask for, so a new loss serves in all of them.
+    learning ask for, so a new loss serves in all of them. Those of classification take labels -1 and +1, both present,
+    those of regression finite targets; `InvalidArgument` names what else was given, and parameters that cannot be used.
 
     Examples
     --------
@@ -43,30 +46,36 @@ class Loss(ABC):
 
     @abstractmethod
     def dual(self, y: ArrayLike | None, n_points: int) -> LossDual:
-        """Dual of the machine without its kernel.
+        """Dual of the machine without its kernel, a `Separable` or another `LossDual`.
 
-        Parameters
-        ----------
-        y : array_like of shape (n_points,) or None
-            Labels or targets of the points, as the caller gave them: to be checked here. None: there are none.
-        n_points : int
-            Number of points.
-
-        Returns
-        -------
-        LossDual
-            A `Separable`: linear term, kinks, ridges, box and sum of the signed dual variables, those in ``K @ b +
-            bias``, the decision values.
-
-        Raises
-        ------
-        InvalidArgument
-            `y` or the parameters cannot be used.
+        It has the linear term, kinks, ridges, box and sum of the signed dual variables, those in ``K @ b + bias``, the
+        decision values. y are the labels or targets of the `n_points` points, as the caller gave them: to be checked
+        here. None: there are none. `InvalidArgument` is for those, and for parameters, that cannot be used.
         """
 
     @abstractmethod
     def predict(self, values: Vector) -> Vector:
         """Prediction for new points of given decision values: a label or a target each, ndarray of shape (m,)."""
+
+
+class TargetLoss(Loss):
+    """A loss of regression."""
+
+    def predict(self, values: Vector) -> Vector:
+        """Targets: the values themselves."""
+        return values
+
+
+class LabelLoss(Loss):
+    """A loss of classification, times C and the weight of the class."""
+
+    def __init__(self, C: float | ArrayLike = 100.0, class_weight: Mapping[int, float] | None = None) -> None:
+        self.C = checked_C(C)
+        self.class_weight = checked_class_weight(class_weight)
+
+    def predict(self, values: Vector) -> Vector:
+        """Labels -1 or +1: the signs, 0 counting as +1."""
+        return signs(values)
 
 
 def checked_dual(loss: Loss, y: ArrayLike | None, n_points: int) -> LossDual:

@@ -22,26 +22,15 @@ class LossDual(ABC):
 
     ``h_i(0) = 0``, so that ``L(t b) >= t L(b)`` for all t from 0 to 1. The machine is ``max L(b) - 1/2 b @ K @ b`` over
     ``lower <= b <= upper``, ``sum(b) == total``. `Separable` has a piecewise quadratic h, the logistic loss an entropy.
-
-    Attributes
-    ----------
-    linear, lower, upper : ndarray of shape (n,)
-        The linear term and the box, in which 0 is.
-    ridge : ndarray of shape (n,) or None
-        What of h is counted with the kernel, on its diagonal: ``1/2 ridge_i b_i**2``.
-    total : float
-        The sum.
-    offset : float
-        What was subtracted from the targets to make `linear`.
     """
 
     __slots__ = ()
-    linear: Vector
+    linear: Vector  # the linear term and the box, in which 0 is, shape (n,)
     lower: Vector
     upper: Vector
-    ridge: Vector | None
-    total: float
-    offset: float
+    ridge: Vector | None  # what of h is counted with the kernel, on its diagonal: ``1/2 ridge_i b_i**2``, shape (n,)
+    total: float  # the sum
+    offset: float  # what was subtracted from the targets to make `linear`
 
     @property
     @abstractmethod
@@ -56,13 +45,8 @@ class LossDual(ABC):
     def proves(self, x: Numbers, moved: float) -> tuple[Numbers, Numbers]:
         """What L is at least near dual variables, and at their multiples: ``t * first - t**2 * second`` at ``t x``.
 
-        Parameters
-        ----------
-        x : Numbers
-            In the box.
-        moved : float
-            There is a feasible point whose entries differ from x by what adds up to this at most: L is that there. 0
-            where x is feasible.
+        x is in the box, and feasible if `moved` is 0. Else there is a feasible point whose entries differ from x by
+        what adds up to `moved` at most: L is that there.
         """
 
     @abstractmethod
@@ -103,24 +87,10 @@ class LossDual(ABC):
         max_steps: int = 10_000_000,
         noise: float = 0.0,
     ) -> SVMSolution:
-        """Solve on a kernel that was checked before and has the ridge.
+        """Solve on a kernel that was checked before and has the ridge; options are as for `solve_svm`.
 
         What is certified holds for every kernel whose entries differ by at most ``noise * sqrt(K_ii * K_jj)``: a sum of
         kernels that was rounded is as good as the exact one.
-
-        Parameters
-        ----------
-        K : ndarray of shape (n, n)
-            The kernel.
-        start, accuracy, tolerance, max_steps
-            As for `solve_svm`.
-        noise : float
-            The relative error of its entries.
-
-        Returns
-        -------
-        SVMSolution
-            Dual variables, bounds, and how the solve ended.
         """
 
     def add_ridge(self, K: Matrix) -> Matrix:

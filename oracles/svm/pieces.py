@@ -98,11 +98,7 @@ class Pieces:
         return rounding * float(terms.sum()) + (abs(bias) + abs(offset)) * imbalance(b, self.total), bias + offset
 
     def best_response(self, decision: Vector) -> Vector:
-        """Signed dual variables b that are best for given decision values, ndarray of shape (n,): the z of `gap`.
-
-        They maximize ``L(b) - decision @ b`` over the box and the sum. Without a ridge variables are at the upper bound
-        in the order of their gradients, as long as the sum allows.
-        """
+        """The z of `gap`, shape (n,): they maximize ``L(b) - decision @ b`` over the box and the sum."""
         q = self.linear - np.tile(decision, self.linear.size // self.n_points)
         if self.dual.ridge is not None:
             return self.signed_dual(self._response(q - self._root(q)))
@@ -155,11 +151,7 @@ class Pieces:
 def falling_root(
     function: Callable[[float], tuple[float, float]], low: float, high: float, start: float, unit: float = 0.0
 ) -> float:
-    """Where a function that does not rise is 0: Newton's method, held in an interval.
-
-    A step that leaves the interval, or does not halve the one before, is one to the middle: between two flat ends
-    Newton's method may go to and fro.
-    """
+    """Where a function that does not rise is 0: Newton's method, held in an interval, with steps to its middle."""
     at, before = start, high - low
     for _ in range(BIAS_STEPS):
         value, fall = function(at)

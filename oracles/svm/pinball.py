@@ -5,13 +5,12 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import real
-from oracle_opt.arrays import Vector
 from oracle_opt.oracles.svm.checked_data import centered_targets, checked_C, weights_of_points
-from oracle_opt.oracles.svm.loss import Loss
+from oracle_opt.oracles.svm.loss import TargetLoss
 from oracle_opt.oracles.svm.separable_dual import Separable, unit_of
 
 
-class Pinball(Loss):
+class Pinball(TargetLoss):
     """``C * max(q * (y - f), (q - 1) * (y - f))``: quantile regression, f being what a share q of the targets is below.
 
     The dual is ``max y @ b - 1/2 b @ K @ b`` over ``(q - 1) * C <= b <= q * C``, ``sum(b) == 0`` [1]_.
@@ -22,11 +21,6 @@ class Pinball(Loss):
         q, between 0 and 1; 0.5 gives the median.
     C : float or array_like of shape (n,)
         Weight of the loss of each point, positive. Mind the scale: with kernels of unit trace 100 is moderate.
-
-    Raises
-    ------
-    InvalidArgument
-        C or the quantile cannot be used. From `dual`: `y` is not of finite targets.
 
     References
     ----------
@@ -50,7 +44,3 @@ class Pinball(Loss):
         C = weights_of_points(self.C, linear)
         sides = (self.quantile - 1.0) * C, self.quantile * C
         return Separable(linear, *sides, offset=middle, unit=unit_of(half), checked=True)
-
-    def predict(self, values: Vector) -> Vector:
-        """Targets: the values themselves."""
-        return values

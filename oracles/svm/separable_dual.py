@@ -191,22 +191,9 @@ class Separable(LossDual):
         )
 
     def weighted(self, weights: Vector) -> Separable:
-        """The dual where the loss of each point counts so many times: sides grow, ridges shrink.
+        """The dual where the loss of each point counts so many times, positive `weights`: sides grow, ridges shrink.
 
-        Parameters
-        ----------
-        weights : ndarray of shape (n,)
-            Positive.
-
-        Returns
-        -------
-        Separable
-            Not checked.
-
-        Raises
-        ------
-        InvalidArgument
-            `total` is not 0: what it is of weighted points the loss alone knows.
+        It is refused where `total` is not 0: what it is of weighted points the loss alone knows.
         """
         if self.total != 0:
             raise InvalidArgument(f"`total` of a Separable must be 0 where points are weighted, got {self.total!r}")
@@ -358,11 +345,7 @@ class Separable(LossDual):
 
 
 def largest(slope: Numbers, end: Vector, ridge: Vector | None) -> Numbers:
-    """``max over 0 <= z <= end of slope z - 1/2 ridge z**2``, entry by entry, from above.
-
-    With ``t = max(slope, 0)`` and ``z = min(t / ridge, end)`` it is ``z (t + max(t - ridge end, 0)) / 2``; without a
-    ridge z is the end. Where the end is infinite the ridge is positive.
-    """
+    """``max over 0 <= z <= end of slope z - 1/2 ridge z**2``, entry by entry, from above; no end, some ridge."""
     t = slope.maximum(0.0)
     if ridge is None:
         return t * end

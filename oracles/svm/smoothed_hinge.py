@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import real
-from oracle_opt.arrays import Vector
 from oracle_opt.oracles.svm.checked_data import checked_C, checked_class_weight, checked_labels, weights_of_points
-from oracle_opt.oracles.svm.loss import Loss, signs
+from oracle_opt.oracles.svm.loss import LabelLoss
 from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.oracles.svm.smo_build import signed_box
 
 
-class SmoothedHinge(Loss):
+class SmoothedHinge(LabelLoss):
     """`Hinge` with a corner rounded by a parabola: with ``u = 1 - y * f``, ``C * u**2 / (2 * width)`` up to `width`.
 
     It is 0 for u < 0 and ``C * (u - width / 2)`` beyond `width` [1]_. The dual is ``max sum(a) - width / 2 * sum(a**2 /
@@ -28,11 +27,6 @@ class SmoothedHinge(Loss):
         From which u the loss grows linearly, positive, in units of the margin.
     class_weight : mapping, optional
         As for `Hinge`.
-
-    Raises
-    ------
-    InvalidArgument
-        C, the width or the weights cannot be used. From `dual`: `y` is not of labels -1 and +1, both present.
 
     References
     ----------
@@ -60,7 +54,3 @@ class SmoothedHinge(Loss):
         C = weights_of_points(self.C, labels, self.class_weight)
         lower, upper = signed_box(labels, C)
         return Separable(labels, lower, upper, ridge=self.width / C, checked=True)
-
-    def predict(self, values: Vector) -> Vector:
-        """Labels -1 or +1: the signs, 0 counting as +1."""
-        return signs(values)

@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import real
-from oracle_opt.arrays import Vector
 from oracle_opt.oracles.svm.checked_data import centered_targets, checked_C, weights_of_points
-from oracle_opt.oracles.svm.loss import Loss
+from oracle_opt.oracles.svm.loss import TargetLoss
 from oracle_opt.oracles.svm.separable_dual import Separable, unit_of
 
 
-class SquaredEpsilonInsensitive(Loss):
+class SquaredEpsilonInsensitive(TargetLoss):
     """``C * max(0, abs(y - f) - epsilon)**2``, as in LIBLINEAR [1]_.
 
     The dual is ``max y @ b - epsilon * sum(abs(b)) - sum(b**2 / (4 * C)) - 1/2 b @ K @ b`` over ``sum(b) == 0``.
@@ -23,11 +22,6 @@ class SquaredEpsilonInsensitive(Loss):
         Weight of the loss of each point, positive. Mind the scale: with kernels of unit trace 100 is moderate.
     epsilon : float
         Half the width of the tube without loss, in units of the targets.
-
-    Raises
-    ------
-    InvalidArgument
-        C or epsilon cannot be used. From `dual`: `y` is not of finite targets.
 
     References
     ----------
@@ -52,7 +46,3 @@ class SquaredEpsilonInsensitive(Loss):
         ridge, side = 0.5 / weights_of_points(self.C, linear), np.full(n_points, np.inf)
         kink = np.full(n_points, self.epsilon) if self.epsilon > 0 else None
         return Separable(linear, -side, side, kink, ridge, offset=middle, unit=unit_of(half), checked=True)
-
-    def predict(self, values: Vector) -> Vector:
-        """Targets: the values themselves."""
-        return values

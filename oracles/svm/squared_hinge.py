@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arrays import Vector
-from oracle_opt.oracles.svm.checked_data import checked_C, checked_class_weight, checked_labels, weights_of_points
-from oracle_opt.oracles.svm.loss import Loss, signs
+from oracle_opt.oracles.svm.checked_data import checked_labels, weights_of_points
+from oracle_opt.oracles.svm.loss import LabelLoss
 from oracle_opt.oracles.svm.separable_dual import Separable
 
 
-class SquaredHinge(Loss):
+class SquaredHinge(LabelLoss):
     """``C * max(0, 1 - y * f)**2``, as in LIBLINEAR [1]_.
 
     The dual is ``max sum(a) - sum(a**2 / (4 * C)) - 1/2 (y*a) @ K @ (y*a)`` over ``a >= 0``, ``y @ a == 0``; its signed
@@ -23,11 +20,6 @@ class SquaredHinge(Loss):
     ----------
     C, class_weight
         As for `Hinge`; C is no bound here.
-
-    Raises
-    ------
-    InvalidArgument
-        C or the weights cannot be used. From `dual`: `y` is not of labels -1 and +1, both present.
 
     References
     ----------
@@ -40,10 +32,6 @@ class SquaredHinge(Loss):
     [0.25, 0.25]
     """
 
-    def __init__(self, C: float | ArrayLike = 100.0, class_weight: Mapping[int, float] | None = None) -> None:
-        self.C = checked_C(C)
-        self.class_weight = checked_class_weight(class_weight)
-
     def dual(self, y: ArrayLike | None, n_points: int) -> Separable:
         """Linear term y, one side infinite, ridge ``1 / (2 * C)``, sum 0; see `Loss.dual`."""
         labels = checked_labels(y, n_points)
@@ -52,7 +40,3 @@ class SquaredHinge(Loss):
         far = 4.0 * np.sqrt(C * C.sum())
         lower, upper = np.where(labels > 0, 0.0, -np.inf), np.where(labels > 0, np.inf, 0.0)
         return Separable(labels, lower, upper, ridge=0.5 / C, reach=far, checked=True)
-
-    def predict(self, values: Vector) -> Vector:
-        """Labels -1 or +1: the signs, 0 counting as +1."""
-        return signs(values)

@@ -94,17 +94,10 @@ class SVMSolution:
         return self.gap / max(abs(self.primal_objective), 1e-300)
 
     def decision_function(self, cross: ArrayLike) -> Vector:
-        """Decision values of new points; of a regression its predictions.
+        """Decision values of new points, positive for the class +1 or for points like those solved for.
 
-        Parameters
-        ----------
-        cross : array_like of shape (m, n)
-            Kernel between the m new points and the n points solved for.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            Positive for the class +1, or for points like those solved for.
+        Of a regression these are its predictions. `cross` is the kernel between the m new points and the n points
+        solved for, shape (m, n).
         """
         return decision_values(cross, self.signed_dual, self.bias)
 

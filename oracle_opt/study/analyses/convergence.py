@@ -50,35 +50,18 @@ TICK = 1e-9  # seconds; what took less than a clock can tell is charged so much
 
 @dataclass(frozen=True, eq=False)
 class RunPath:
-    """What a run has reached at which cost.
-
-    Attributes
-    ----------
-    instance, generator : str
-        Names.
-    seed : int
-    n : float
-        Number of variables.
-    status : str
-        As in the runs.
-    spent : ndarray of shape (calls,)
-        Cost up to and with each call; empty for a run that was refused or failed.
-    gap : ndarray of shape (calls,)
-        The least gap of the test so far, never negative, infinite while there is none.
-    total : float
-        Cost of the whole run, also of one that failed; by the certified test, until it converged.
-    """
+    """What a run has reached at which cost."""
 
     __repr__ = one_line
 
     instance: str
     generator: str
     seed: int
-    n: float
+    n: float  # number of variables
     status: str
-    spent: Vector
-    gap: Vector
-    total: float
+    spent: Vector  # cost up to and with each call; empty for a run that was refused or failed
+    gap: Vector  # the least gap of the test up to each call, never negative, infinite while there is none
+    total: float  # cost of the whole run, also of one that failed; by the certified test, until it converged
 
     def cost_to(self, tau: float) -> float:
         """First cost at which the gap is at most `tau`; infinite if it never is."""

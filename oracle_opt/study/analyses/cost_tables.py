@@ -32,25 +32,12 @@ def means(
 ) -> Table:
     """Make the table of shifted geometric means: ``exp(mean(log(max(1, t + shift)))) - shift``, a row a generator.
 
-    Parameters
-    ----------
-    shift : float
-        Calls or seconds; without it the easiest problems would decide.
-    limit : float, optional
-        What a problem costs that is not solved; default is the limit of its runs, `max_calls` or `max_seconds`.
-    cost, tau, test, seeds
-        As in `Results.profile`, with one accuracy.
+    Without the `shift`, calls or seconds, the easiest problems would decide. A problem that is not solved costs
+    `limit`; default is the limit of its runs, `max_calls` or `max_seconds`, and without one the table is refused.
+    `cost`, `tau`, `test` and `seeds` are as in `Results.profile`, with one accuracy.
 
-    Returns
-    -------
-    Table
-        The mean, its ratio to the best mean, and the numbers of problems, and of runs solved, unsolved, ended by an
-        exception, refused and missing: the mean of a generator that solves little says little.
-
-    Raises
-    ------
-    InvalidArgument
-        As `Results.profile`; or problems are unsolved and the runs had no limit.
+    Beside the mean stand its ratio to the best mean, and the numbers of problems, and of runs solved, unsolved, ended
+    by an exception, refused and missing: the mean of a generator that solves little says little.
 
     References
     ----------
@@ -99,22 +86,9 @@ def table(
 ) -> Table:
     """Make the table of costs to an accuracy: a row an instance, a column a generator.
 
-    Parameters
-    ----------
-    cost, tau, test
-        As in `Results.profile`, with one accuracy.
-    seeds : {'median', 'each'}
-        Whether a row is an instance, with the median cost of its seeds, or an instance and a seed.
-
-    Returns
-    -------
-    Table
-        A cost is infinite, which is written as a dash, where the test never holds. The best of a row is in bold.
-
-    Raises
-    ------
-    InvalidArgument
-        As `Results.profile`.
+    `cost`, `tau` and `test` are as in `Results.profile`, with one accuracy. A row is an instance with the median cost
+    of its seeds, or with ``seeds='each'`` an instance and a seed. A cost is infinite, which is written as a dash, where
+    the test never holds. The best of a row is in bold.
     """
     tau = accuracy(results, tau)
     costs = problem_costs(results, cost=cost, tau=tau, test=test, seeds=seeds)
@@ -161,25 +135,9 @@ def area(
     between 0 and 1; more is better. The same number is the area under the empirical attainment function, the mean over
     all targets, evenly spread in the logarithm, of the share of the way that is left when the target is reached.
 
-    Parameters
-    ----------
-    cost, test
-        As in `Results.profile`.
-    least : float, optional
-        The gap below which nothing counts; default is 1e-8, or the coarsest `rtol` of the runs if that is larger: runs
-        that were stopped there differ below it by luck alone.
-    seeds : {'each', 'median'}
-        As in `Results.profile`.
-
-    Returns
-    -------
-    Table
-        Runs that were refused, failed or are missing have 0.
-
-    Raises
-    ------
-    InvalidArgument
-        As `Results.profile`.
+    `cost`, `test` and `seeds` are as in `Results.profile`. Default of `least`, the gap below which nothing counts, is
+    1e-8, or the coarsest `rtol` of the runs if that is larger: runs that were stopped there differ below it by luck
+    alone. Runs that were refused, failed or are missing have 0.
 
     Notes
     -----

@@ -55,24 +55,7 @@ class Curves(Panels):
     __repr__ = one_line
 
     def plot(self, axes: Axes | Sequence[Axes] | None = None, *, backend: str = "matplotlib") -> Any:
-        """Draw the figure.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, or a sequence of as many as there are panels, optional
-            Where to draw; default is a new figure.
-        backend : {'matplotlib', 'plotly'}
-            The library that draws.
-
-        Returns
-        -------
-        matplotlib Figure or plotly Figure
-
-        Raises
-        ------
-        InvalidArgument
-            There is nothing to draw, the axes are too few or too many, or plotly is not installed.
-        """
+        """Draw the figure by a `backend`, 'matplotlib' or 'plotly', perhaps on `axes`, one a panel, and return it."""
         return draw_curves(self, axes, backend=backend)
 
     def _repr_png_(self) -> bytes | None:
@@ -85,19 +68,8 @@ class Curves(Panels):
         Letters are 7 to 8 points high and stay letters: SVG holds text, PDF fonts of Type 42. There is no title; the
         caption is for the text around the figure.
 
-        Parameters
-        ----------
-        path : path-like
-            Ends in .pdf, .svg or .png.
-        width : {'column', 'page'} or float
-            3.3 inches, 6.9 inches, or as many inches.
-        height : float, optional
-            Inches; default suits the number of panels.
-
-        Raises
-        ------
-        InvalidArgument
-            The ending is none of these, or there is nothing to draw.
+        The `path` ends in .pdf, .svg or .png. The `width` is that of a 'column', 3.3 inches, of a 'page', 6.9 inches,
+        or as many inches; the `height`, in inches, suits the number of panels by default.
         """
         save_figure(path, lambda inches: draw_curves(self, width=inches, height=height), width)
 
@@ -123,10 +95,7 @@ def together(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 def growth(sizes: Sequence[float], seconds: Sequence[float]) -> float:
-    """Exponent of the power law through the points, by least squares of the logarithms; NaN for fewer than two.
-
-    Seconds of NaN are left out.
-    """
+    """Exponent of the power law through the points, by least squares of finite logarithms; NaN for fewer than two."""
     known = np.isfinite(seconds)
     if known.sum() < 2:
         return float("nan")

@@ -24,22 +24,9 @@ BOUNDS = {"certified": "lower_bound", "single-cut": "cut_bound"}
 def accuracy(results: Runs, *, trace: str = "accuracy", test: str = "certified") -> Curves:
     """Draw the accuracy at every point asked against its relative gap: a panel an instance, a point a call.
 
-    Parameters
-    ----------
-    trace : str
-        The column of the history with what is measured at every answer: a name of `Instance.traces`.
-    test : {'certified', 'single-cut'}
-        Whether the gap of a point is that to the proven bound, or to the bound by the best single cut alone.
-
-    Returns
-    -------
-    Curves
-        The caption has Pearson's correlation, as `correlations` has it.
-
-    Raises
-    ------
-    InvalidArgument
-        The history has no such column, or there is nothing in it.
+    The `trace` is the column of the history with what is measured at every answer: a name of `Instance.traces`. By the
+    `test` the gap of a point is that to the proven bound, 'certified', or to the bound by the best single cut alone,
+    'single-cut'. The caption has Pearson's correlation, as `correlations` has it.
     """
     groups: dict[tuple[str, str], list[tuple[Vector, Vector]]] = {}
     for instance, generator, gaps, values in _calls(results, trace, test):
@@ -69,22 +56,8 @@ def correlations(results: Runs, *, trace: str = "accuracy", test: str = "certifi
     """Make the table of Pearson's correlations of gap and accuracy over the calls of a run.
 
     The correlation is that of the gap itself, not of its logarithm, so the first calls weigh most. Runs of constant
-    accuracy have none and are left out.
-
-    Parameters
-    ----------
-    trace, test
-        As in `accuracy`.
-
-    Returns
-    -------
-    Table
-        A row an instance and generator: the mean over the runs, its standard deviation, and the number of runs.
-
-    Raises
-    ------
-    InvalidArgument
-        As `accuracy`.
+    accuracy have none and are left out. `trace` and `test` are as in `accuracy`. A row is an instance and generator:
+    the mean over the runs, its standard deviation, and the number of runs.
     """
     pd = require("pandas", "study", "the tables of a study")
 

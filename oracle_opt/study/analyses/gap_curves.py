@@ -28,22 +28,9 @@ def curves(results: Runs, *, cost: str = "calls", test: str = "certified") -> Cu
     A curve is the geometric mean over the seeds, its band the range from the 10 % to the 90 % quantile. It begins where
     all runs have a finite gap, and a run that has ended keeps its last gap.
 
-    Parameters
-    ----------
-    cost : {'calls', 'oracle seconds', 'total seconds'}
-        The horizontal axis; total seconds are those in oracle and generator.
-    test : {'certified', 'single-cut', 'reference', 'more-wild'}
-        Which gap: that to the proven bound, to the bound by the best single cut, to the known minimum, or to the best
-        value of any generator in these results.
-
-    Returns
-    -------
-    Curves
-
-    Raises
-    ------
-    InvalidArgument
-        There are no runs, or the test cannot be applied to them.
+    `cost` and `test` are as in `Results.profile`. The gap is that to the proven bound, 'certified', to the bound by the
+    best 'single-cut', to the known minimum, 'reference', or to the best value of any generator in these results,
+    'more-wild'.
     """
     finest = min(results.tau)
     groups: dict[tuple[str, str], list[RunPath]] = {}
@@ -111,20 +98,8 @@ def _gap_at(path: RunPath, costs: Vector) -> Vector:
 def weights(results: Runs, *, largest: int = 7) -> Curves:
     """Draw the paths of weights: a panel an instance and a generator, a curve an entry of the point asked.
 
-    Parameters
-    ----------
-    largest : int
-        So many entries a panel, those that are largest in magnitude at the last call.
-
-    Returns
-    -------
-    Curves
-        Of the first seed of each instance that has points; entries are named ``z[0]``, ``z[1]``, ...
-
-    Raises
-    ------
-    InvalidArgument
-        The history has no points: run the study with ``keep_points=True``.
+    The `largest` so many entries are drawn, by their magnitude at the last call, of the first seed of each instance
+    that has points: run the study with ``keep_points=True``. Entries are named ``z[0]``, ``z[1]``, ...
     """
     largest = whole("largest", largest)
     history = results.history

@@ -72,17 +72,7 @@ class Ranks:
     order: tuple[str, ...] = ()
 
     def plot(self, axes: Axes | None = None) -> Figure:
-        """Draw the critical-difference diagram: mean ranks on a line, a bar over each clique.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, optional
-            Where to draw; default is a new figure.
-
-        Returns
-        -------
-        matplotlib Figure
-        """
+        """Draw mean ranks on a line, a bar over each clique: the critical-difference diagram; `axes` may be given."""
         return draw_ranks(self, axes)
 
     def _repr_png_(self) -> bytes:
@@ -105,24 +95,10 @@ def ranks(
 ) -> Ranks:
     """Rank the generators on every problem, and test which mean ranks are told apart.
 
-    Parameters
-    ----------
-    cost, tau, test
-        As in `Results.profile`, with one accuracy. Generators that do not solve a problem share the last rank.
-    seeds : {'median', 'each'}
-        As in `Results.profile`. The tests take problems for independent of each other, which seeds of the same
-        instance hardly are; so the median is taken by default.
-    alpha : float
-        Probability of telling any two apart that are alike.
-
-    Returns
-    -------
-    Ranks
-
-    Raises
-    ------
-    InvalidArgument
-        As `Results.profile`; or there is one generator, or there are fewer than 6 problems.
+    `cost`, `tau`, `test` and `seeds` are as in `Results.profile`, with one accuracy. Generators that do not solve a
+    problem share the last rank. The tests take problems for independent of each other, which seeds of the same instance
+    hardly are; so the median is taken by default. `alpha` is the probability of telling any two apart that are alike.
+    Two generators and 6 problems are needed.
 
     Notes
     -----

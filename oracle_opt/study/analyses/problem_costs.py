@@ -25,31 +25,19 @@ SEEDS = ("each", "median")
 
 @dataclass(frozen=True, eq=False)
 class ProblemCosts:
-    """Costs to an accuracy.
-
-    Attributes
-    ----------
-    table : DataFrame
-        One row a problem (an instance, or an instance and a seed), one column a generator: the first cost at which the
-        test holds, infinite if it never does.
-    n : Series
-        Number of variables of each problem.
-    counts : DataFrame
-        For every generator the numbers of runs: 'runs' that were wanted; of them 'solved', 'unsolved' (they ended
-        before the test held), 'failed', 'refused' and 'missing' from the results.
-    sentences : str
-        The test, the cost, the problems and what counts as unsolved, for a caption.
-    in_general : str
-        The same for figures of several accuracies: the test is worded for any tau.
-    """
+    """Costs to an accuracy."""
 
     __repr__ = one_line
 
+    # One row a problem (an instance, or an instance and a seed), one column a generator: the first cost at which the
+    # test holds, infinite if it never does.
     table: pd.DataFrame
-    n: pd.Series
+    n: pd.Series  # number of variables of each problem
+    # For every generator the numbers of runs: 'runs' that were wanted; of them 'solved', 'unsolved' (they ended
+    # before the test held), 'failed', 'refused' and 'missing' from the results.
     counts: pd.DataFrame
-    sentences: str
-    in_general: str
+    sentences: str  # the test, the cost, the problems and what counts as unsolved, for a caption
+    in_general: str  # the same for figures of several accuracies: the test is worded for any tau
 
 
 def problem_costs(results: Runs, *, cost: str, tau: float, test: str, seeds: str) -> ProblemCosts:

@@ -53,7 +53,7 @@ def profile(
     Parameters
     ----------
     cost : {'calls', 'oracle seconds', 'total seconds'}
-        What is compared.
+        What is compared; total seconds are those in oracle and generator.
     tau : float or iterable of float, optional
         The accuracy, or several, a panel each; default is that of the study which is nearest to 1e-4.
     test : {'certified', 'single-cut', 'reference', 'more-wild'}
@@ -107,21 +107,8 @@ def pairs(
 ) -> Curves:
     """Draw the performance profiles of pairs of generators, a panel a pair, which no third one changes.
 
-    Parameters
-    ----------
-    against : str, optional
-        A generator that is in all pairs; default is all pairs.
-    cost, tau, test, seeds
-        As in `profile`, with one accuracy.
-
-    Returns
-    -------
-    Curves
-
-    Raises
-    ------
-    InvalidArgument
-        As `profile`; or there are not two generators, or none of the name `against`.
+    All pairs are drawn, or those with the generator `against`. `cost`, `tau`, `test` and `seeds` are as in `profile`,
+    with one accuracy.
     """
     tau = accuracy(results, tau)
     costs = problem_costs(results, cost=cost, tau=tau, test=test, seeds=seeds)
@@ -160,23 +147,9 @@ def log_ratio(
 ) -> Curves:
     """Draw the log-ratio profile of two generators: ``log2(t_first / t_second)`` of every problem, sorted.
 
-    Parameters
-    ----------
-    first, second : str
-        The generators.
-    cost, tau, test, seeds
-        As in `profile`, with one accuracy.
-
-    Returns
-    -------
-    Curves
-        Points; the color is that of the generator with the lesser cost. Where one alone solves a problem, the ratio is
-        infinite and drawn at 1.1 times the largest finite one (at least 1.1).
-
-    Raises
-    ------
-    InvalidArgument
-        As `profile`; or a generator has no runs.
+    The color of a point is that of the generator with the lesser cost, the `first` or the `second`. Where one alone
+    solves a problem, the ratio is infinite and drawn at 1.1 times the largest finite one (at least 1.1). `cost`, `tau`,
+    `test` and `seeds` are as in `profile`, with one accuracy.
     """
     tau = accuracy(results, tau)
     costs = problem_costs(results, cost=cost, tau=tau, test=test, seeds=seeds)
@@ -224,21 +197,8 @@ def data_profile(
     the ``n + 1`` evaluations of a simplex gradient, as their solvers have no gradient; one call of an oracle gives one,
     so calls stand for themselves by default.
 
-    Parameters
-    ----------
-    scale : {'calls', 'calls/(n+1)', 'oracle seconds', 'seconds'}
-        The cost: calls, calls over the number of variables and one, seconds in the oracle, or in oracle and generator.
-    tau, test, seeds
-        As in `Results.profile`.
-
-    Returns
-    -------
-    Curves
-
-    Raises
-    ------
-    InvalidArgument
-        As `Results.profile`.
+    The `scale` of costs is 'calls', 'calls/(n+1)', n the number of variables, 'oracle seconds', or 'seconds', those in
+    oracle and generator. `tau`, `test` and `seeds` are as in `Results.profile`.
 
     References
     ----------

@@ -26,8 +26,7 @@ def ranks_of(costs: Matrix) -> Matrix:
 def friedman(ranks: Matrix) -> float:
     """Probability of mean ranks so far apart if all columns were alike: Friedman's test, corrected for ties.
 
-    The statistic ``(k - 1) sum_j (R_j - N (k + 1) / 2)^2 / (sum of squared ranks - N k (k + 1)^2 / 4)`` has
-    asymptotically the chi-squared distribution of k - 1 degrees of freedom.
+    ``(k - 1) sum_j (R_j - N (k + 1) / 2)^2 / (sum of squared ranks - N k (k + 1)^2 / 4)`` is about chi-squared.
     """
     from scipy.stats import chi2
 

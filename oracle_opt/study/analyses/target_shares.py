@@ -29,23 +29,8 @@ def ecdf(
     """Draw the empirical distribution of the costs to many targets, as COCO does.
 
     The curve of a generator is the share of triples (problem, target, run) whose target is reached within a cost: it
-    has the whole way of all runs in one curve, not one accuracy alone.
-
-    Parameters
-    ----------
-    targets : iterable of float, optional
-        Accuracies; default is five a decade from 1 to the finest of the study.
-    cost, test
-        As in `Results.profile`.
-
-    Returns
-    -------
-    Curves
-
-    Raises
-    ------
-    InvalidArgument
-        As `Results.profile`; or there are no targets.
+    has the whole way of all runs in one curve, not one accuracy alone. The `targets` are accuracies; default is five a
+    decade from 1 to the finest of the study. `cost` and `test` are as in `Results.profile`.
 
     References
     ----------
@@ -98,22 +83,10 @@ def expected_cost(results: Runs, *, cost: str = "calls", tau: float | None = Non
 
     It is the cost of all runs over the number of runs that reach the accuracy, where a run that does is charged up to
     there, and one that does not in full: what it costs to reach the accuracy if one starts again after a failure. For
-    a method without randomness, on instances without it, starting again is of no use, and one run says all.
+    a method without randomness, on instances without it, starting again is of no use, and one run says all. The cost is
+    infinite where no run reaches the accuracy. Runs that were refused are not counted.
 
-    Parameters
-    ----------
-    cost, tau, test
-        As in `Results.profile`, with one accuracy.
-
-    Returns
-    -------
-    Table
-        Infinite where no run reaches the accuracy. Runs that were refused are not counted.
-
-    Raises
-    ------
-    InvalidArgument
-        As `Results.profile`.
+    `cost`, `tau` and `test` are as in `Results.profile`, with one accuracy.
     """
     pd = require("pandas", "study", "the tables of a study")
 

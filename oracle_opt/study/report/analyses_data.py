@@ -35,14 +35,10 @@ WIDTH, LEVELS = (
 
 
 def costs_data(results: Runs) -> dict[str, Any]:
-    """Find the costs of all runs.
+    """Map tests to their words, what they hold against the accuracy, and for every accuracy of the study the costs.
 
-    Returns
-    -------
-    dict
-        Tests to their words, what they hold against the accuracy, and for every accuracy of the study a dictionary of
-        costs: `digits`, a number a run. Calls are 2 more than they are, seconds a level. Tests that no run passes are
-        left out, but for 'certified'.
+    Costs are `digits`, a number a run. Calls are 2 more than they are, seconds a level. Tests that no run passes are
+    left out, but for 'certified'.
     """
     found = {}
     results = _coded(results)
@@ -116,14 +112,7 @@ MOST_TRACES, POINTS = 3, 6000  # traces shown, points of the figure of each
 
 
 def areas_data(results: Runs) -> dict[str, Any]:
-    """Compute the areas over the curves of all runs.
-
-    Returns
-    -------
-    dict
-        Costs to `digits` of the area in ten-thousandths, a number a run, and to what an area is; or to the
-        `refusal`, if there are none.
-    """
+    """Map costs to `digits` of the area over each run's curve in ten-thousandths and its words, or to the `refusal`."""
     found: dict[str, Any] = {}
     runs = results.runs
     for cost in COSTS:

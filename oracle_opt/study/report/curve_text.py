@@ -17,11 +17,7 @@ ZERO, INFINITE, UNKNOWN = -100_000, 100_000, 100_001  # levels
 
 
 def widths(step: float) -> tuple[float, float]:
-    """Decades of a level: of gaps, and of bounds and seconds.
-
-    With little thinning they are 0.002, so that numbers are off by at most 0.23 %, and 0.01, at most 1.2 %. With more
-    they are a twelfth of the improvement that matters: the difference of most neighbors then takes one digit.
-    """
+    """Decades of a level of gaps, and of bounds and seconds: 0.002 and 0.01, or a twelfth of what matters, if more."""
     decades = -np.log10(1.0 - step) / 12
     return float(max(0.002, decades)), float(max(0.01, decades))
 
@@ -37,27 +33,12 @@ def levels(values: Vector, decades: float) -> NDArray[np.int64]:
 
 
 def digits(numbers: Sequence[int]) -> str:
-    """Write integers that are not negative, each in digits of base 44 from the lowest on; all but its last are raised.
-
-    Examples
-    --------
-    >>> from oracle_opt.study.report.curve_text import digits
-    >>> digits([0, 1, 43, 44])
-    '!#QR#'
-    """
+    """Write integers of at least 0, each in digits of base 44 from the lowest on; all but its last are raised."""
     return "".join(map(_number, numbers))
 
 
 def curve_text(columns: Sequence[NDArray[np.int64]]) -> str:
-    """Write columns of integers of one length, as differences from row to row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from oracle_opt.study.report.curve_text import curve_text
-    >>> curve_text([np.array([1, 2, 4]), np.array([0, -100, -100])])
-    '$$(!j(!'
-    """
+    """Write columns of integers of one length, as differences from row to row."""
     differences = np.concatenate([np.diff(column, prepend=0) for column in columns]) if len(columns) else np.zeros(0)
     return digits([2 * d if d >= 0 else -2 * d - 1 for d in differences.tolist()])
 

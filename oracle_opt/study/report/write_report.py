@@ -59,24 +59,13 @@ def write_report(
     ----------
     results : Results
         The runs.
-    path : path-like
-        File to write; one that is there is replaced.
-    title : str, optional
-        Heading of the page; default says how many generators ran on how many instances.
-    extra : mapping, optional
-        Headings to further sections: figures and tables that analyses of results return.
+    path, title, extra
+        As for `Results.report`; default of the title says how many generators ran on how many instances.
 
     Returns
     -------
     Path
         The file.
-
-    Raises
-    ------
-    InvalidArgument
-        There are no runs, or something in `extra` cannot be shown.
-    OSError
-        The file cannot be written.
 
     Notes
     -----
@@ -116,14 +105,7 @@ def write_report(
 
 
 def to_json(value: object) -> str:
-    r"""Write JSON that may stand inside an HTML page.
-
-    Examples
-    --------
-    >>> from oracle_opt.study.report.write_report import to_json
-    >>> to_json({"a": [1, 0.1, float("inf"), float("nan")]}), to_json("</script>")
-    ('{"a":[1,0.1,1e999,null]}', '"\\u003c/script\\u003e"')
-    """
+    r"""Write JSON that may stand inside an HTML page."""
     if value is None:
         return "null"
     if isinstance(value, bool | np.bool_):

@@ -58,11 +58,6 @@ class KernelList:
     seed : int
         Seed of random samples of pairs of points, where there are many.
 
-    Raises
-    ------
-    InvalidArgument
-        An entry is nothing of that kind.
-
     See Also
     --------
     KernelBank : What `fit` returns, for all oracles.
@@ -136,16 +131,8 @@ class KernelList:
     ) -> KernelList:
         """Ten Gaussian widths and three degrees on all columns and, with `each`, on each one alone, standardized.
 
-        Parameters
-        ----------
-        each : bool
-            Whether also each column alone has its 13 kernels.
-        dtype, on_the_fly, memory_budget, n_pairs, seed
-            As for the class; entries are computed on the fly where they do not fit into the budget.
-
-        Returns
-        -------
-        KernelList
+        `dtype`, `on_the_fly`, `memory_budget`, `n_pairs` and `seed` are as for the class; entries are computed on the
+        fly where they do not fit into the budget.
         """
         together: list[Any] = [GaussianKernels(), PolynomialKernels()]
         alone: list[Any] = [GaussianKernels(each=True), PolynomialKernels(each=True)] if flag("each", each) else []
@@ -160,41 +147,20 @@ class KernelList:
         )
 
     def n_bytes(self, X: Any) -> int:
-        """Bytes that the bank of these points will take at most, known without building it.
+        """Bytes that the bank of the points X will take at most, known without building it.
 
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (n, d)
-            The points.
-
-        Returns
-        -------
-        int
-            On the fly those of the points and of what is equal among them; else those of all entries on and below the
-            diagonals. A `GramBank` may take as much again where the budget allows it, for the pairs that it is asked.
+        On the fly those of the points and of what is equal among them; else those of all entries on and below the
+        diagonals. A `GramBank` may take as much again where the budget allows it, for the pairs that it is asked.
         """
         plan = self._planned(X, None)
         return self._bytes_of(plan, self._flies(plan))
 
     def fit(self, X: Any, sample_weight: ArrayLike | None = None) -> KernelBank:
-        """Make the kernels from training points.
+        """Make the kernels from training points X, the training part alone, of which used columns need to be numbers.
 
-        Parameters
-        ----------
-        X : array_like, DataFrame or sparse array of shape (n, d)
-            The points: the training part alone. Only columns that are used need to be numbers.
-        sample_weight : array_like of shape (n,), optional
-            Positive weights; a point of weight 2 counts as two. Default: ones.
-
-        Returns
-        -------
-        KernelBank
-            Its `cross` takes new points of the same columns; those of a DataFrame are found by name.
-
-        Raises
-        ------
-        InvalidArgument
-            Points, weights, columns or kernels that cannot be used, or kernels that take more bytes than the budget.
+        The `sample_weight` is positive; a point of weight 2 counts as two; default: ones. `cross` takes new points of
+        the same columns; those of a DataFrame are found by name. Kernels that take more bytes than the budget are
+        refused.
 
         Warns
         -----
@@ -221,22 +187,8 @@ class KernelList:
         """Make distances from training points, of which `GMKLOracle` learns a product of Gaussian kernels.
 
         ``K(d) = exp(-sum_k d_k D_k)``: one distance D_k for the columns of each of the `GaussianKernels`, in units of
-        its weighted mean over all pairs of points. Their widths are not used: the weights d take their place.
-
-        Parameters
-        ----------
-        X, sample_weight
-            As for `fit`.
-
-        Returns
-        -------
-        ProductBank
-            Its `cross` takes new points of the same columns.
-
-        Raises
-        ------
-        InvalidArgument
-            As from `fit`, or a kernel of the list is not Gaussian.
+        its weighted mean over all pairs of points. Their widths are not used: the weights d take their place. Other
+        kernels are refused. X, `sample_weight` and what `cross` takes are as for `fit`.
         """
         plan = self._planned(X, sample_weight)
         n = int(plan.points.shape[0])

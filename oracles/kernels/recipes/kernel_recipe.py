@@ -40,37 +40,16 @@ class FittedKernels(ABC):
 
     @abstractmethod
     def matrices(self, A: Table, B: Table, which: Sequence[int]) -> Iterator[Matrix]:
-        """Yield kernels between the rows of A and those of B.
+        """Yield kernels between the rows of A and those of B, of the columns that the recipe was fitted on.
 
-        Parameters
-        ----------
-        A, B : ndarray or csr_array, shapes (m, columns) and (n, columns)
-            Points; of the columns the recipe was fitted on.
-        which : sequence of int
-            Numbers of the kernels wanted, in this order.
-
-        Yields
-        ------
-        ndarray of shape (m, n)
-            A new array each time, which the caller may overwrite.
+        `which` are the numbers of the kernels wanted, in this order. Each is a new array of shape (m, n), which the
+        caller may overwrite; A and B are arrays or CSR arrays.
         """
 
     def kept(self, which: Sequence[int], B: Table) -> FittedKernels:
         """The kernels where only some of them are wanted, and only between new points and those of B.
 
-        For kernels that hold much. They keep their numbers.
-
-        Parameters
-        ----------
-        which : sequence of int
-            Numbers of the kernels.
-        B : ndarray or csr_array of shape (n, columns)
-            The points.
-
-        Returns
-        -------
-        FittedKernels
-            By default this object.
+        For kernels that hold much; by default this object. They keep their numbers, of which `which` are wanted.
         """
         return self
 
@@ -132,19 +111,8 @@ class KernelRecipe(ABC):
 
     @abstractmethod
     def fit(self, Z: Table, weights: Vector, rng: Generator) -> FittedKernels:
-        """Learn what depends on the training points.
+        """Learn what depends on the training points, the rows of Z: as many kernels as `count` says, or fewer.
 
-        Parameters
-        ----------
-        Z : ndarray or csr_array of shape (n, columns)
-            Training points.
-        weights : ndarray of shape (n,)
-            Their weights, positive: a point of weight 2 counts as two points.
-        rng : numpy.random.Generator
-            For samples where there are many points.
-
-        Returns
-        -------
-        FittedKernels
-            As many as `count` says, or fewer where some would be the same.
+        There are fewer where some would be the same. The `weights` of the points are positive: a point of weight 2
+        counts as two points. `rng` is for samples where there are many points.
         """

@@ -49,10 +49,7 @@ class ListEntry(NamedTuple):
 
 
 def entries_of(kernels: Any, n_pairs: int) -> tuple[ListEntry, ...]:
-    """Return the entries of a list of kernels, or refuse what is none; their types are looked at, nothing else.
-
-    Gaussian kernels that do not say from how many pairs of points they take their widths are told so.
-    """
+    """Return the entries of a list of kernels, refused by type alone; Gaussian ones are told how many pairs."""
     if isinstance(kernels, tuple) and len(kernels) == 3 and not _is_kernel(kernels[2]):
         raise InvalidArgument("`kernels` must be a list, got one tuple (group, kernels, columns); put it into a list")
     if not isinstance(kernels, list | tuple) or not kernels:

@@ -25,34 +25,18 @@ DENSE_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True)
 class Metric:
-    """A kernel known by name.
+    """A kernel known by name."""
 
-    Attributes
-    ----------
-    formula : str
-        In words of NumPy.
-    parameters : mapping of str to float or None
-        Names and defaults; None for gamma: one over the number of columns.
-    evaluate : callable
-        Maps two tables of points and the parameters to the matrix of the kernel.
-    roundings : tuple of two floats, or None
-        Entries are wrong by at most so many times `EPS` a column, and so many besides, over the root of the product of
-        the two diagonal entries. None: not known.
-    sparse : bool
-        Whether it takes sparse points.
-    nonnegative : bool
-        Whether it takes points of nonnegative entries alone.
-    positive : bool
-        Whether it is positive semidefinite for all parameters that are taken.
-    """
-
-    formula: str
-    parameters: Mapping[str, float | None]
+    formula: str  # in words of NumPy
+    parameters: Mapping[str, float | None]  # names and defaults; None for gamma: one over the number of columns
+    # Maps two tables of points and the parameters to the matrix of the kernel.
     evaluate: Callable[[Table, Table, Parameters], Matrix]
+    # Entries are wrong by at most so many times `EPS` a column, and so many besides, over the root of the product of
+    # the two diagonal entries. None: not known.
     roundings: tuple[float, float] | None = None
-    sparse: bool = True
-    nonnegative: bool = False
-    positive: bool = True
+    sparse: bool = True  # whether it takes sparse points
+    nonnegative: bool = False  # whether it takes points of nonnegative entries alone
+    positive: bool = True  # whether it is positive semidefinite for all parameters that are taken
 
 
 def _linear(A: Table, B: Table, given: Parameters) -> Matrix:

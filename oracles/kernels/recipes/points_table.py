@@ -35,10 +35,7 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def points_of(X: Any, name: str) -> Any:
-    """Return points as a DataFrame, an ndarray or a CSC array of two dimensions, or refuse what is none of these.
-
-    What the columns hold is looked at by `table_of`, as perhaps not all of them are used.
-    """
+    """Return points as a DataFrame, an ndarray or a CSC array of 2 dimensions, whatever the columns hold, or refuse."""
     points: Any
     if is_frame(X):
         points = X
@@ -209,17 +206,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def chosen_columns(columns: Any, points: Any, group: str) -> Indices:
-    """Return the numbers of the columns of points that are meant.
+    """Return the numbers of the columns of points that are meant; `group` is what the choice is for, in messages.
 
-    Parameters
-    ----------
-    columns : str, int, sequence of these, slice, mask, or callable
-        Names of columns of a DataFrame; numbers, negative ones from the end; a slice of numbers, or of names with both
-        ends, as pandas takes it; a sequence of bool; or a function of the points that returns such.
-    points : ndarray, DataFrame or CSC array of shape (n, d)
-        As `points_of` returns them.
-    group : str
-        What the choice is for, in messages.
+    Meant by names of columns of a DataFrame; numbers, negative ones from the end; a slice of numbers, or of names with
+    both ends, as pandas takes it; a sequence of these or of bool; or a function of the points that returns such.
     """
     names, d = column_names(points), points.shape[1]
     wanted = columns(points) if callable(columns) else columns
@@ -257,10 +247,7 @@ def check_form(columns: Any, group: str) -> None:
 
 
 def placed_columns(new: Any, columns: Indices, names: Sequence[str] | None, n_columns: int, name: str) -> Indices:
-    """Where new points have the columns of these numbers of the training points.
-
-    By name where both are DataFrames, else by number; then all columns must be there.
-    """
+    """Where new points have these columns of the training points: by name where both are DataFrames, else by number."""
     there = column_names(new)
     if names is not None and there is not None and len(set(names)) == len(names):
         wanted = [names[j] for j in columns.tolist()]

@@ -108,10 +108,7 @@ class FittedDistances(FittedKernels):
 
 
 def kept_distances(plan: Plan) -> StoredDistances:
-    """Return distances of all pairs of training points on each set of columns that Gaussian kernels of a list look at.
-
-    Their unit is the weighted mean over all pairs of points. Widths are not looked at, as they are learned.
-    """
+    """Distances of training points on each set of columns of Gaussian kernels, over their mean: widths are learned."""
     terms: dict[bytes, KernelTerm] = {}
     share, store = plan.weights / plan.weights.sum(), []
     for place in plan.places:

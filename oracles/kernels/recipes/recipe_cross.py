@@ -22,10 +22,7 @@ from oracle_opt.words import shown
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """What standardizes columns: subtracts a center, of sparse points none, and divides by a spread; None: nothing.
-
-    A column that was constant has an infinite spread: it stays 0 whatever new points have there.
-    """
+    """Standardizes columns: less a center, of sparse points none, and over a spread, infinite where one is constant."""
 
     center: Vector | None = None
     spread: Vector | None = None
