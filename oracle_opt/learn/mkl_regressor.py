@@ -53,6 +53,11 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
     kernel_names_, kernel_groups_, gap_, n_iter_, n_calls_, history_, models_, n_features_in_, feature_names_in_
         As for `MKLClassifier`.
 
+    Raises
+    ------
+    InvalidArgument
+        From `fit`, a ValueError: what cannot be used is named, with the row and the column, and what to do.
+
     Examples
     --------
     >>> import numpy as np

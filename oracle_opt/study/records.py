@@ -66,6 +66,11 @@ class Limits:
     seconds : float, optional
         Elapsed seconds of the run, those of the oracle and the generator and of bounds; looked at between calls, inside
         the generator, and in oracles whose queries may take long. Runs that it ends depend on the machine.
+
+    Raises
+    ------
+    InvalidArgument
+        A value cannot be used.
     """
 
     calls: int = 500

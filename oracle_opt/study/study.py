@@ -62,6 +62,11 @@ class Study:
         of the run's own thread. They count no waiting and no other process: where an oracle starts a simulation or has
         workers, take 'elapsed', on a machine that does nothing else.
 
+    Raises
+    ------
+    InvalidArgument
+        An argument cannot be used.
+
     Examples
     --------
     >>> import tempfile

@@ -182,13 +182,20 @@ def simplemkl_bank(X: ArrayLike, *, dtype: DTypeLike = np.float64, memory_limit:
 
     Parameters
     ----------
-    X, dtype, memory_limit
-        As for `uci_bank`.
+    X : array_like of shape (n, columns)
+        Raw points: the training part alone.
+    dtype, memory_limit
+        As for `GramBank`.
 
     Returns
     -------
     GramBank
         Its `cross` takes raw new points, shape (m, columns).
+
+    Raises
+    ------
+    InvalidArgument
+        X is not finite points of which at least two differ, or the memory does not do.
 
     See Also
     --------

@@ -59,6 +59,11 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
     widths : tuple of ndarray of float
         As given.
 
+    Raises
+    ------
+    InvalidArgument
+        Points, features or widths that cannot be used.
+
     References
     ----------
     .. [1] Vishwanathan, Sun, Theera-Ampornpunt, Varma (2010), "Multiple kernel learning and the SMO algorithm",

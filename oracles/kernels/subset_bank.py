@@ -78,6 +78,11 @@ class SubsetBank(KernelBank):
     scale : float
         As given.
 
+    Raises
+    ------
+    InvalidArgument
+        Points, features or widths that cannot be used.
+
     References
     ----------
     .. [1] Arlazarov, Dinic, Kronrod, Faradzev (1970), "On economical construction of the transitive closure of a

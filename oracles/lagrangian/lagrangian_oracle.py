@@ -84,6 +84,11 @@ class LagrangianOracle(Oracle):
         in X. There is one for each summand if there are several. Fractions are exact, a cost in floats is taken to be
         rounded once.
 
+    Raises
+    ------
+    InvalidArgument
+        Shapes that do not fit, entries that are not finite.
+
     References
     ----------
     .. [1] Geoffrion (1974), "Lagrangean relaxation for integer programming", Math. Prog. Study 2:82-114.

@@ -63,6 +63,11 @@ class KernelMachine:
     dual : LossDual
         The dual of the machine without its kernel: what the loss makes of the labels or targets.
 
+    Raises
+    ------
+    InvalidArgument
+        Labels, targets or a loss that cannot be used, or a `memory_budget` that is too small; the least is named.
+
     Examples
     --------
     >>> import numpy as np

@@ -40,6 +40,11 @@ class LpRegularizer(Regularizer):
     power : float
         At least 1.
 
+    Raises
+    ------
+    InvalidArgument
+        A parameter out of its range.
+
     References
     ----------
     Jain, Vishwanathan & Varma (2012), "SPG-GMKL", section 3; Vishwanathan, Sun, Theera-Ampornpunt & Varma (2010),

@@ -58,6 +58,11 @@ class SMOMKL(MKLSolver):
     rtol : float
         Relative gap that the run is to end at: it says how exact the last round has to be. `solve_mkl` sets it.
 
+    Raises
+    ------
+    InvalidArgument
+        A limit is negative.
+
     References
     ----------
     .. [1] Vishwanathan, Sun, Theera-Ampornpunt, Varma (2010), "Multiple kernel learning and the SMO algorithm",

@@ -78,6 +78,11 @@ def solve_lp_mkl(
     Result
         As that of `solve_mkl`.
 
+    Raises
+    ------
+    InvalidArgument
+        An argument cannot be used.
+
     References
     ----------
     .. [1] Vishwanathan, Sun, Theera-Ampornpunt, Varma (2010), "Multiple kernel learning and the SMO algorithm".

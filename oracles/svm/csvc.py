@@ -40,6 +40,11 @@ def solve_csvc(
     SVMSolution
         The outcome, good or not: see its `status` and `gap`.
 
+    Raises
+    ------
+    InvalidArgument
+        An argument of the wrong shape or range.
+
     Examples
     --------
     >>> from oracle_opt.oracles.svm import solve_csvc

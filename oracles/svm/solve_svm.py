@@ -64,6 +64,11 @@ def solve_svm(
     SVMSolution
         The outcome, good or not: see its `status` and `gap`.
 
+    Raises
+    ------
+    InvalidArgument
+        An argument of the wrong shape or range.
+
     References
     ----------
     .. [1] Platt (1998), "Sequential minimal optimization: a fast algorithm for training support vector machines".

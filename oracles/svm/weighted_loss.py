@@ -23,6 +23,11 @@ class WeightedLoss(Loss):
     weights : float or array_like of shape (n,)
         Positive.
 
+    Raises
+    ------
+    InvalidArgument
+        The weights are not positive, or of another number than the points.
+
     Examples
     --------
     >>> from oracle_opt.oracles.svm import Huber, WeightedLoss

@@ -40,6 +40,11 @@ class FunctionKernel(KernelRecipe):
     each : bool
         On each column alone in place of on all together.
 
+    Raises
+    ------
+    InvalidArgument
+        The function cannot be called, or another argument cannot be used.
+
     Examples
     --------
     >>> import numpy as np

@@ -58,6 +58,11 @@ class KernelList:
     seed : int
         Seed of random samples of pairs of points, where there are many.
 
+    Raises
+    ------
+    InvalidArgument
+        An entry is nothing of that kind.
+
     See Also
     --------
     KernelBank : What `fit` returns, for all oracles.
