@@ -248,7 +248,7 @@ class BoundTracker:
         self.incumbent, self.upper = cut, float(cut.upper)
 
     def closed(self, rtol: float, atol: float) -> bool:
-        """Tell whether the gap is closed at `rtol` and `atol`, with what missing constraints may save the best point."""
+        """Whether the gap is closed at `rtol` and `atol`, with what missing constraints may save the best point."""
         return closed(self.upper, self.lower, rtol, atol, self.resolution, self.price)
 
     def warnings(self) -> tuple[str, ...]:
