@@ -81,6 +81,7 @@ SCRIPTS = (
     "peers_large",
     "peers_lagrangian",
     "peers_benders",
+    "peers_benders_first",
 )
 LIBRARIES = ("numpy", "scipy", "highspy", "osqp", "Cython", "threadpoolctl")
 PEERS = ("scikit-learn", "cvxpy", "clarabel", "scs", "ellalgo", "MKLpy")

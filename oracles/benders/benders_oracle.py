@@ -19,6 +19,7 @@ from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.executors import Workers, successive
 from oracle_opt.oracle import Oracle
+from oracle_opt.oracles.benders.benders_proposal import proposed
 from oracle_opt.oracles.benders.first_stage import first_stage, first_stage_bounds, first_stage_point
 from oracle_opt.oracles.benders.infeasible_scenarios import depends_on_x
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
@@ -32,6 +33,7 @@ from oracle_opt.oracles.benders.smps import read_smps
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 from oracle_opt.oracles.benders.warm_start import known_bases
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing
+from oracle_opt.proposal import Proposal
 from oracle_opt.result import Result
 
 _PARTS = 8  # tasks of a query by an executor
@@ -224,6 +226,13 @@ class BendersOracle(Oracle):
     def reset(self) -> None:
         """Forget the vertices found."""
         self._server = server_of(self._stage, range(len(self._stage.probability)))
+
+    def propose(self) -> Proposal | None:
+        """Propose HiGHS' x of all scenarios in one program, and the cut that its multipliers make.
+
+        `None` where scenarios are so many that cuts are sooner (docs/peers.md), or random blocks vary the same entry.
+        """
+        return None if self._data.ambiguous else proposed(self._stage, self.domain)
 
     def query(self, query: Query) -> Cut:
         """Solve all scenarios at x.

@@ -72,6 +72,13 @@ class Answers:
         self._pi[one], self._constant[one], self._bound[one] = pi, constant, bound
         self._row[one] = self.duals.add(pi)
 
+    def take_all(self, multipliers: Matrix) -> None:
+        """Answer with the minorants of multipliers of any origin; no upper bound is known."""
+        form, inside = self.stage.form, self.stage.interiors(self.cost, self.values)
+        cleaned = form.cleaned(multipliers)
+        self._pi[:], self._constant[:] = form.minorants(cleaned, self.cost, self.values, inside)
+        self._row[:], self._bound[:] = self.duals.add(self._pi), np.inf
+
     def add_ray(self, line: int, ray: DualVertex, left: Indices) -> Indices:
         """Keep the half-space of an infeasible scenario; those of `left` that the ray proves infeasible are done."""
         cuts = ray.values(self.lower[np.r_[line, left]], self.upper[np.r_[line, left]])

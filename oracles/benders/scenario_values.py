@@ -40,6 +40,7 @@ _FEASIBLE = 1e-6  # a scenario that has no second stage with sides so much wider
 _SHIFTS = (1e-12, 1e-11, 1e-10)  # of x toward a point inside the first stage
 _JOINT_SHIFTS = (1e-7, 1e-5, 1e-3, 1e-2, 1e-1)  # of x toward a point inside both stages, which is near
 _MOST_JOINT = 30  # scenarios that such a point is looked for together
+_MOST_SEARCHED = 5  # scenarios with programs of their own that are searched before points next to x
 _ONE = 1
 _STARTS = (0.0, 1e-6, 1e-4, 1e-2, 1.0)  # of the way to the point inside: where fractions begin, one after the other
 _LOST = 5e-10  # of the value: where more is lost in its proof, that does not tell against a claim
@@ -181,7 +182,10 @@ def _valued(
             lower, upper = sides.floats()
             doubt = sides.error.astype(float) + EPS * sides.size.astype(float)
             found, near = vertices.costs(sides.members, lower, upper, doubt)
-        for lines, group in _groups(data, sides, np.flatnonzero(np.isinf(found))):
+        left = np.flatnonzero(np.isinf(found))
+        if starts != _STARTS and len(left) > _MOST_SEARCHED and not problem.only_rows_vary:
+            return Valued(None, -inf, inf, [])
+        for lines, group in _groups(data, sides, left):
             y, bases = _points(data, group)
             near[lines] = y @ group.cost
             if len(failing) >= most_failing:
