@@ -23,8 +23,8 @@ from oracle_opt.oracles.benders.scenario_solvers import Answers
 from oracle_opt.oracles.benders.second_stage import SecondStage
 from oracle_opt.proposal import Proposal
 
-# Rows of all scenarios together up to which HiGHS is asked first (docs/peers.md), and where the second stage is so large
-# that cuts take a program for each scenario; the latter was seen to hold at 3,800 and 38,000 rows.
+# Rows of all scenarios together up to which HiGHS is asked first (docs/peers.md), and where the second stage is so
+# large that cuts take a program for each scenario; the latter was seen to hold at 3,800 and 38,000 rows.
 MOST_ROWS, MOST_ROWS_ALONE = 8_000, 60_000
 
 
