@@ -41,6 +41,8 @@ class Oracle(ABC):
         `minimize` refuses an oracle that another run is using.
     manner : str
         How queries are answered, where the oracle had a choice: the log of a run says it. Empty by default.
+    maximizes : bool
+        Whether the problem that was modeled is a maximization, of which f is minus the objective: see `Result.value`.
     witness : tuple of str
         Names of those `extras` of a cut that prove it: a certificate keeps them, and `prove_cut` and `prove_value` take
         them up. None by default: a certificate then holds "given the cuts".
@@ -53,6 +55,7 @@ class Oracle(ABC):
     curved: bool = False
     stateless: bool = False
     manner: str = ""
+    maximizes: bool = False
     witness: tuple[str, ...] = ()
 
     @abstractmethod

@@ -8,7 +8,7 @@ from decimal import ROUND_UP, Context
 from enum import Enum
 from html import escape
 from math import isfinite, nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundTracker, cut_rounding
 from oracle_opt.clocks import kind_of_seconds
 from oracle_opt.cuts import ObjectiveCut
-from oracle_opt.errors import InvalidCertificate
+from oracle_opt.errors import InvalidArgument, InvalidCertificate
 from oracle_opt.generator import QueryPointGenerator
 from oracle_opt.history import History, HistoryRecorder
 
@@ -134,6 +134,8 @@ class Result:
         within the tolerance.
     clock : str
         What `oracle_seconds` and `generator_seconds` were read from, see `minimize`; `seconds` are elapsed.
+    maximizes : bool
+        Whether the problem that was modeled is a maximization: see `value` and `bound`.
     x : ndarray of shape (n,) or None
         The same as `point`.
     fun : float
@@ -169,6 +171,7 @@ class Result:
     clock: str = "elapsed"
     violation: float = 0.0
     price: float = 0.0
+    maximizes: bool = False
 
     @property
     def x(self) -> Vector | None:
@@ -179,6 +182,57 @@ class Result:
     def fun(self) -> float:
         """Best value seen plus its stated error, which is the upper bound, under scipy's name."""
         return self.upper_bound
+
+    @property
+    def value(self) -> float:
+        """Best value seen, of the problem as it was modeled: minus the upper bound if that is a maximization."""
+        return -self.upper_bound if self.maximizes else self.upper_bound
+
+    @property
+    def bound(self) -> float:
+        """What is proven of the optimum of the problem as it was modeled: no value is better."""
+        return -self.lower_bound if self.maximizes else self.lower_bound
+
+    def value_of(self, what: Any) -> Any:
+        """Value at the best point of a variable of the cvxpy problem that was modeled, or of an expression of them.
+
+        Parameters
+        ----------
+        what : cvxpy.Expression or str
+            A variable, by itself or by its name, or an expression. Values that are saved in the problem stay.
+
+        Returns
+        -------
+        ndarray or float
+            As cvxpy gives it.
+
+        Raises
+        ------
+        InvalidArgument
+            No point was seen, the oracle was not made by `from_cvxpy`, or the problem has no such variable.
+        """
+        variables = None if self.proof is None else getattr(self.proof.oracle, "variables", None)
+        if self.point is None or variables is None:
+            raise InvalidArgument(
+                "`value_of` needs a point, and an oracle that ConicOracle.from_cvxpy made, not pickled"
+            )
+        found = variables(self.point)
+        used = [] if isinstance(what, str) else what.variables()
+        lacking = {what} - found.keys() if isinstance(what, str) else {one.name() for one in used} - found.keys()
+        if lacking:
+            raise InvalidArgument(
+                f"`what` must be of the variables {', '.join(found)}, got {', '.join(sorted(lacking))}"
+            )
+        if isinstance(what, str):
+            return found[what]
+        saved = [one.value for one in used]
+        try:
+            for one in used:
+                one.save_value(found[one.name()])
+            return what.value
+        finally:
+            for one, before in zip(used, saved, strict=True):
+                one.save_value(before)
 
     @property
     def nfev(self) -> int:
@@ -232,6 +286,7 @@ class Result:
             "status": self.status.name,
             "message": self.message,
             "generator": self.generator,
+            **({"maximum": f"at least {self.value:.10g}, at most {self.bound:.10g}"} if self.maximizes else {}),
             "upper bound": f"{self.upper_bound:.10g}",
             "lower bound": f"{self.lower_bound:.10g}",
             "gap": f"{self.gap:.3g}",

@@ -154,6 +154,7 @@ class Run:
             checks=tuple(self.confirmation.checks),
             n_probes=self.confirmation.n_probes,
             clock=options.clock,
+            maximizes=self.oracle.maximizes,
         )
 
     def _fail(self, problem: BaseException) -> None:

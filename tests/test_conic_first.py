@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from fractions import Fraction
 
@@ -9,7 +10,17 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from oracle_opt import Box, Certificate, FreeSpace, Minorant, MissingPackage, Proposal, Status, minimize
+from oracle_opt import (
+    Box,
+    Certificate,
+    FreeSpace,
+    InvalidArgument,
+    Minorant,
+    MissingPackage,
+    Proposal,
+    Status,
+    minimize,
+)
 from oracle_opt.generators import Kelley, ProximalBundle
 from oracle_opt.oracles import ConicOracle, Exponential, Nonnegative, PositiveSemidefinite, Power, SecondOrder, Zero
 from oracle_opt.oracles.conic.cone_groups import ConeGroups
@@ -262,3 +273,28 @@ def test_floats_charge_at_least_what_fractions_do(kind, seed):
         witness = {"point": x, MULTIPLIERS: groups.lifted(y)}
         claim = CutClaim(ClaimKind.MINORANT, constant, made.slope + 1e-9 * (k % 2), witness=witness)
         assert Fraction(oracle.prove_cut(claim)) >= oracle.prove_cut(claim, exact=True)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_maximization_keeps_its_sense_and_variables_their_values(seed):
+    rng = np.random.default_rng(seed)
+    x, scale = cp.Variable((2, 3), name="x"), cp.Parameter(nonneg=True, value=2.0)
+    c = rng.normal(size=(2, 3))
+    problem = cp.Problem(cp.Maximize(cp.sum(cp.multiply(c, x)) + 7), [cp.norm(x, "fro") <= scale])
+    x.save_value(np.full((2, 3), 5.0))
+    result = minimize(ConicOracle.from_cvxpy(problem))
+    best = 2.0 * np.linalg.norm(c) + 7
+    assert result.value == pytest.approx(best, rel=1e-7)
+    assert result.value <= best * (1 + 1e-9) <= result.bound * (1 + 2e-9)
+    assert f"at least {result.value:.10g}, at most {result.bound:.10g}" in str(result)
+    assert result.value_of(x) == pytest.approx(2.0 * c / np.linalg.norm(c), abs=1e-4)
+    assert result.value_of("x") == pytest.approx(result.value_of(x))
+    assert result.value_of(cp.sum(x) * scale + 1) == pytest.approx(2.0 * result.value_of(x).sum() + 1)
+    assert (x.value == 5.0).all()
+    with pytest.raises(InvalidArgument, match="`what` must be of the variables x, got other"):
+        result.value_of("other")
+    with pytest.raises(InvalidArgument, match="`value_of` needs"):
+        pickle.loads(pickle.dumps(result)).value_of(x)
+    least = minimize(ConicOracle.from_cvxpy(cp.Problem(cp.Minimize(-problem.objective.args[0]), problem.constraints)))
+    assert (least.value, least.bound) == (least.upper_bound, least.lower_bound)
+    assert least.value == pytest.approx(-best, rel=1e-7)

@@ -39,6 +39,11 @@ class RunProof:
     def __repr__(self) -> str:
         return f"RunProof(by {self._source}, on {self._domain!r})"
 
+    @property
+    def oracle(self) -> Oracle | None:
+        """The oracle of the run; none of a proof that was pickled."""
+        return self._oracle
+
     def __getstate__(self) -> dict[str, Any]:
         self._gather()
         return {**vars(self), "_oracle": None, "_problem": self.problem}

@@ -182,7 +182,7 @@ class ConicOracle(ConicConstraints):
     ) -> ConicOracle:
         """The oracle of a cvxpy problem; `variables` leads back to its variables.
 
-        A maximization is turned round: the oracle minimizes minus the objective. What cvxpy knows to be a convex
+        A maximization is turned round: the oracle minimizes minus the objective, and results have its `value`. What cvxpy knows to be a convex
         quadratic in the objective is P; other curvature becomes cones.
 
         Parameters
@@ -212,6 +212,7 @@ class ConicOracle(ConicConstraints):
         form, recover = conic_form(problem)
         oracle = cls.__new__(cls)
         oracle._set(form, domain, multicut, hold_rows, tolerance, max_half_spaces, recover)
+        oracle.maximizes = problem.objective.NAME == "maximize"
         return oracle
 
     @classmethod
@@ -351,6 +352,7 @@ class ConicOracle(ConicConstraints):
         oracle, domain = ConicOracle.__new__(ConicOracle), FreeSpace(self.free.dimension, radius, self.free.center)
         settings = self.multicut, self.hold_rows, self.tolerance, self.max_half_spaces, self._recover
         oracle._set(self.problem, domain, *settings)
+        oracle.maximizes = self.maximizes
         return oracle
 
     def recession(self) -> ConicOracle:
