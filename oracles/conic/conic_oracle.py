@@ -182,8 +182,8 @@ class ConicOracle(ConicConstraints):
     ) -> ConicOracle:
         """The oracle of a cvxpy problem; `variables` leads back to its variables.
 
-        A maximization is turned round: the oracle minimizes minus the objective, and results have its `value`. What cvxpy knows to be a convex
-        quadratic in the objective is P; other curvature becomes cones.
+        A maximization is turned round: the oracle minimizes minus the objective, and `Result.value` turns it back. What
+        cvxpy knows to be a convex quadratic in the objective is P; other curvature becomes cones.
 
         Parameters
         ----------
