@@ -187,7 +187,7 @@ def test_the_model_whole_stays_in_the_ball():
         run = minimize(oracle, SpectralBundle(), rtol=1e-5, max_calls=60, keep_cuts=True)
         assert all(np.linalg.norm(cut.point) <= radius for cut in run.history.cuts)
         assert run.upper_bound >= known - 1e-5 * abs(known)
-        assert run.status is Status.CONVERGED
+        assert run.status in (Status.CONVERGED, Status.EDGE)
         assert run.n_calls <= 8
 
 

@@ -161,7 +161,7 @@ def test_a_run_that_has_seen_infeasible_points_alone_has_not_converged(tmp_path)
 @pytest.mark.parametrize(
     ("optimum", "status", "words"),
     [
-        (np.nan, "DOUBTFUL", "within the tolerance.*at the edge of what is promised"),
+        (np.nan, "DOUBTFUL", "has closed.*at the edge of what is promised"),
         (1.0, "CONVERGED", "at the edge of what is promised"),
         (0.5, "DOUBTFUL", "The lower bound .* is above the known minimum 0.5, which is said to be off by at most 0"),
     ],

@@ -206,6 +206,8 @@ def _numbers(result: Result, watch: _Watch, instance: Instance) -> dict[str, Any
     """What the row says of a run that ended without an exception."""
     history, n_calls = result.history, watch.converged_at or result.n_calls
     status, message = result.status, result.message
+    if status is Status.EDGE:  # `_doubt` judges by the known minimum
+        status = Status.CONVERGED
     if watch.converged_at and status is not Status.CONVERGED and not status.disproved:
         status, message = Status.CONVERGED, Status.CONVERGED.value
     numbers: dict[str, Any] = {

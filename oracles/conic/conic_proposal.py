@@ -13,7 +13,7 @@ from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import FeasibilityCut
 from oracle_opt.domains import Domain
-from oracle_opt.optional import require
+from oracle_opt.errors import MissingPackage
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.conic_constraints import ConicConstraints
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
@@ -36,12 +36,16 @@ def proposed(oracle: ConicConstraints, lagrangian: Lagrangian) -> Proposal | Non
     A point that is not feasible is repaired: the cones that it misses, and no others, are moved inward by ten times the
     violation, and the program is solved once more.
     """
-    problem, m = oracle.problem, len(oracle.problem.b)
+    problem, (m, n) = oracle.problem, oracle.problem.A.shape
     most, entries = MANY_ROWS[problem.P is not None]
-    many = len(lagrangian.groups.plus) >= max(most * problem.c.size, 1) and lagrangian.A.nnz >= entries
+    held = getattr(problem.A, "nnz", m * n)
+    many = len(lagrangian.groups.plus) >= max(most * n, 1) and held >= entries
     if not m or many or not lagrangian.groups.known:
         return None
-    clarabel = require("clarabel", "cvxpy", "a solution to begin with")
+    try:
+        import clarabel
+    except ModuleNotFoundError as failure:
+        raise MissingPackage("`clarabel` is needed for a solution to begin with, and comes with cvxpy") from failure
     whole = problem if oracle.free is not None else with_rows_of(problem, oracle.domain)
     wider = lagrangian if whole is problem else Lagrangian(whole)
     name = f"Clarabel {version('clarabel')}"

@@ -38,7 +38,11 @@ class Lagrangian:
     def __init__(self, problem: ConicProblem, quadratic: Quadratic | None = None) -> None:
         self.problem, self.quadratic = problem, quadratic
         self.groups = ConeGroups(problem.cones)
-        self.A = sparse.csr_array(problem.A)
+
+    @cached_property
+    def A(self) -> sparse.csr_array:
+        """The rows, sparse; made when they are first needed."""
+        return sparse.csr_array(self.problem.A)
 
     @cached_property
     def _turned(self) -> sparse.csr_array:
