@@ -122,7 +122,7 @@ class Run:
         """The result: all that was computed, frozen."""
         bounds, recorder, options = self.bounds, self.recorder, self.options
         wanted, warnings = bounds.wanted(options.rtol, options.atol), bounds.warnings()
-        if status.success and warnings:
+        if status is Status.CONVERGED and warnings:
             status = Status.EDGE
         message = summary(status, reason, self.oracle.domain.promise(), bounds, recorder, wanted)
         memory, memory_growth = recorder.memory()
@@ -134,7 +134,7 @@ class Run:
             gap=bounds.gap,
             relative_gap=bounds.relative_gap,
             status=status,
-            success=status.success,
+            success=status.success and not warnings,
             message=f"{message} {self.choice}" if self.choice else message,
             n_calls=recorder.n_calls,
             n_serious=recorder.n_serious,

@@ -125,6 +125,10 @@ def test_vectors_are_lifted_into_the_dual_cone_in_fractions():
                 kept = in_dual_cone(cone, Enclosure.of(own, True))
                 assert kept is not None
                 assert (kept.lower == np.array([Fraction(float(one)) for one in own])).all()
+    for _ in range(50):  # down to the smallest numbers, of which sums and products are rounded by their own size
+        v = rng.integers(-9, 10, size=4) * 5e-324
+        lifted = ConeGroups([SecondOrder(4)]).lifted(v)
+        assert Fraction(lifted[0]) ** 2 >= sum(Fraction(float(one)) ** 2 for one in lifted[1:])
     order = 5
     for _ in range(30):
         F = rng.normal(size=(order, 2))

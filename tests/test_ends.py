@@ -22,7 +22,7 @@ from oracle_opt import (
 )
 from oracle_opt.arrays import EPS
 from oracle_opt.bounds import BoundTracker, closed
-from oracle_opt.generators import Ellipsoid, Kelley, LevelSet, ProximalBundle
+from oracle_opt.generators import SPG, Ellipsoid, Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import LagrangianOracle, RelaxedSolution
 
 
@@ -246,6 +246,15 @@ def test_a_minimizer_inside_is_a_plain_success(generator, domain) -> None:
     result = minimize(distance(np.array([1.0, 2.0, 0.5]), domain), generator, max_calls=500)
     assert result.success
     assert result.warnings == ()
+
+
+def test_a_small_gradient_at_the_edge_of_a_promise_does_not_say_that_the_gap_has_closed() -> None:
+    oracle = FunctionOracle(lambda z: (float(z @ z - 4 * z.sum()), 2 * z - 4), Box([-1.0, -1], [1, 1], promised=True))
+    result = minimize(oracle, SPG(), [0.5, -0.5], gtol=1e-6, rtol=0)
+    assert result.status is Status.GRADIENT
+    assert not result.success
+    assert len(result.warnings) == 1
+    assert "gap has closed" not in result.message
 
 
 @pytest.mark.parametrize("domain", [Ball(2, 1.0), Box([-1.0, -1], [1.0, 1]), NonnegativeOrthant(2, 3.0), Simplex(2)])

@@ -14,6 +14,7 @@ from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.power import Power
 from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.exact_sums import SMALLEST
 
 ROUNDED = 16 * EPS  # share of its terms by which a bound of a dual cone is moved: more than these round
 
@@ -59,7 +60,7 @@ class ConeGroups:
             largest = np.abs(v[:, 1:]).max(axis=1, initial=0.0)
             unit = np.where(largest > 0.0, largest, 1.0)
             norm = largest * np.sqrt(((v[:, 1:] / unit[:, None]) ** 2).sum(axis=1)) * (1.0 + (v.shape[1] + 8) * EPS)
-            y[rows[:, 0]] = np.maximum(v[:, 0], norm)
+            y[rows[:, 0]] = np.maximum(v[:, 0], norm + v.shape[1] * SMALLEST * (largest > 0.0))
         for cone, rows in self.matrices:
             values = np.linalg.eigvalsh(cone.matrix(y[rows]))
             least = cone.order * ROUNDED * max(abs(values[0]), abs(values[-1]))
@@ -70,7 +71,7 @@ class ConeGroups:
             inside = (u < 0.0) & (w > 0.0)
             logs = np.log(np.where(inside, w, 1.0)), np.log(np.where(inside, -u, 1.0))
             need = u * (1.0 + logs[0] - logs[1])
-            need += ROUNDED * np.abs(u) * (2.0 + np.abs(logs[0]) + np.abs(logs[1]))
+            need += ROUNDED * np.abs(u) * (2.0 + np.abs(logs[0]) + np.abs(logs[1])) + 4.0 * SMALLEST
             raised = np.where(inside, np.maximum(v, need), np.maximum(v, 0.0))
             y[self.exponential] = np.c_[np.where(inside, u, 0.0), raised, np.maximum(w, 0.0)]
         for other, rows in self.others:
