@@ -161,10 +161,14 @@ class HighsProgram:
         """The last basis, of HiGHS' own class."""
         return self._model.getBasis()
 
+    def begin(self, basis: Any) -> None:
+        """Begin the next run at a basis as of `basis`."""
+        self._took(self._model.setBasis(basis), "a basis")
+
     def __deepcopy__(self, memo: dict[int, Any]) -> HighsProgram:
         copy = HighsProgram(self._options)
         copy._took(copy._model.passModel(self._model.getLp()), "a copy")
-        copy._took(copy._model.setBasis(self._model.getBasis()), "a basis")
+        copy.begin(self.basis())
         copy._rows, copy._columns, copy._cost_unit = self._rows, self._columns, self._cost_unit
         return copy
 

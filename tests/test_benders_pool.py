@@ -306,16 +306,6 @@ def test_tasks_have_the_same_bits_whatever_was_done_before(vary, free):
     assert len({(cut.value, cut.error, cut.subgradient.tobytes()) for cut in cuts}) == 1
 
 
-def test_where_no_basis_is_kept_every_scenario_is_solved(monkeypatch):
-    problem = distinct(3, ("rhs",))
-    x = 0.5 * (problem.x_lower + problem.x_upper)
-    value = BendersOracle(problem).query(Query(x)).value
-    monkeypatch.setattr(scenario_solvers, "MOST_BYTES", 100)
-    oracle = BendersOracle(problem)
-    assert oracle.query(Query(x)).value == pytest.approx(value, rel=1e-9)
-    assert oracle._server.solved == COUNT
-
-
 def test_parts_of_an_executor_start_from_what_was_known():
     problem = distinct(4, ("rhs",))
     old = BendersOracle(problem)

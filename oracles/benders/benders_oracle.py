@@ -20,6 +20,7 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.executors import Workers, successive
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.benders.benders_proposal import proposed
+from oracle_opt.oracles.benders.dual_simplex import LARGEST
 from oracle_opt.oracles.benders.first_stage import first_stage, first_stage_bounds, first_stage_point
 from oracle_opt.oracles.benders.infeasible_scenarios import depends_on_x
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
@@ -27,7 +28,7 @@ from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, VERTEX_OF, VE
 from oracle_opt.oracles.benders.scenario_proof import cut_excess
 from oracle_opt.oracles.benders.scenario_solvers import MOST_CUTS, Bunched, server_of, share_of
 from oracle_opt.oracles.benders.scenario_values import value_bound
-from oracle_opt.oracles.benders.second_stage import Drawing, SecondStage
+from oracle_opt.oracles.benders.second_stage import Drawing, SecondStage, with_implied_bounds
 from oracle_opt.oracles.benders.second_stage_solutions import SecondStageSolutions, solved_scenarios
 from oracle_opt.oracles.benders.smps import read_smps
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
@@ -161,12 +162,15 @@ class BendersOracle(Oracle):
         self.problem = problem
         self.n_samples, self.seed = n_samples, seed
         self.domain: Domain = (domain := first_stage(problem, radius))
-        drawing = Drawing(problem, n_samples, seed, n_summands, first_stage_bounds(problem, domain))
+        bounds = first_stage_bounds(problem, domain)
+        self._bounded = with_implied_bounds(problem, bounds)
+        drawing = Drawing(self._bounded, n_samples, seed, n_summands, bounds)
         self._stage = drawing()
         if warm is not None:
             instance("warm", warm, BendersOracle, "a BendersOracle that has answered, on a problem like this one")
             drawing = replace(drawing, known=known_bases(warm._server, self._stage))
             self._stage = drawing()
+        self._drawing = drawing
         self.n_summands = self._stage.n_summands
         instead = "Pass a ThreadPoolExecutor"
         self._workers = Workers(drawing, executor, "problem", instead, self._stage)
@@ -213,7 +217,7 @@ class BendersOracle(Oracle):
 
     @cached_property
     def _data(self) -> ScenarioData:
-        return self._scenarios(self.problem)
+        return self._scenarios(self._bounded)
 
     @cached_property
     def _counted(self) -> ScenarioData:
@@ -313,7 +317,10 @@ class BendersOracle(Oracle):
         objective = [cut for cut in instances("cuts", cuts, object, both) if not isinstance(cut, FeasibilityCut)]
         given = instances("cuts", objective, ObjectiveCut, both)
         if not isinstance(self._server, Bunched) or not len(self._server.pool):
-            raise InvalidArgument("`cuts` can be shifted by an oracle with `warm`, or one that has answered, alone")
+            raise InvalidArgument(
+                "`cuts` can be shifted by an oracle with `warm`, or one that has answered, alone, and with a second "
+                f"stage of at most {LARGEST} rows"
+            )
         size = self.domain.dimension
         known = sorted(
             (cut for cut in given if cut.point.shape == (size,)),
@@ -355,7 +362,8 @@ class BendersOracle(Oracle):
         [2.0, 5.0]
         """
         x = first_stage_point(at, self.domain.dimension)
-        return solved_scenarios(self.problem, self._stage, x, scenarios)
+        as_given = self._stage if self._bounded is self.problem else replace(self._drawing, problem=self.problem)()
+        return solved_scenarios(self.problem, as_given, x, scenarios)
 
     def estimate(self, x: Vector, count: int, seed: int, level: float = 0.95) -> Estimate:
         """Mean of ``c @ x + Q_s(x)`` over freshly drawn scenarios, with its normal confidence interval.

@@ -25,13 +25,13 @@ from oracle_opt.proposal import Proposal
 
 # Rows of all scenarios together up to which HiGHS is asked first (docs/peers.md), and where the second stage is so
 # large that cuts take a program for each scenario; the latter was seen to hold at 3,800 and 38,000 rows.
-MOST_ROWS, MOST_ROWS_ALONE = 8_000, 60_000
+MOST_ROWS, MOST_ROWS_ALONE = 8_000, 20_000
 
 
 def proposed(stage: SecondStage, domain: Domain) -> Proposal | None:
     """What HiGHS proposes; `None` where scenarios are so many that cuts are sooner."""
     m, different = stage.form.shape[0], min(stage.problem.n_scenarios, len(stage.outcomes))
-    if different * m > (MOST_ROWS if small_enough(stage.form) else MOST_ROWS_ALONE):
+    if different * m > (MOST_ROWS if small_enough(stage.form.shape) else MOST_ROWS_ALONE):
         return None
     once = copy(stage)  # what was drawn several times is one scenario
     once.outcomes, which = np.unique(stage.outcomes, axis=0, return_inverse=True)

@@ -14,15 +14,15 @@ from oracle_opt.oracles.benders.standard_form import FEASIBLE, StandardForm
 from oracle_opt.oracles.benders.vertices import BASIC, LOWER, UPPER, ZERO, Indices, Vertices
 
 _BLOCK = 1 << 17  # entries of the inverses of the scenarios done together: they stay in the cache
-_LARGEST = 300  # rows of a program from which HiGHS with its sparse factors is faster
+LARGEST = 300  # rows of a program from which HiGHS with its sparse factors is faster
 _ENTRIES = 1 << 22  # of the program as an array
 _PIVOT = 1e-7  # smallest entry that is a pivot, and largest difference between two ways to compute it
 
 
-def small_enough(form: StandardForm) -> bool:
-    """Whether inverses of the bases are worth keeping."""
-    m, k = form.shape
-    return bool(m <= _LARGEST and m * (k + m) <= _ENTRIES)
+def small_enough(shape: tuple[int, int]) -> bool:
+    """Whether inverses of the bases of so many rows and columns are worth keeping."""
+    m, k = shape
+    return bool(m <= LARGEST and m * (k + m) <= _ENTRIES)
 
 
 def optimal_bases(

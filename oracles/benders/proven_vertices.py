@@ -19,8 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.oracles.benders.dual_simplex import small_enough
 from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData
-from oracle_opt.oracles.benders.scenario_points import LARGEST, Bases, Programs
+from oracle_opt.oracles.benders.scenario_points import Bases, Programs
 from oracle_opt.oracles.benders.vertices import BASIC, LOWER, UPPER, inverses
 
 _ROOM = 1e-8  # by which bounds are moved inside to find bases, relative to 1 and to the bound
@@ -68,12 +69,14 @@ class ProvenVertices:
         each = ((problem.y_lower, problem.y_upper), inside)
         self._plain, self._inside = (Programs(problem.q, data.W, *one) for one in each)
         self._alike = problem.only_rows_vary
-        self._columns = np.hstack([data.W.toarray(), -np.eye(self._m)]) if self._m <= LARGEST else np.zeros((0, 0))
+        self._columns = (
+            np.hstack([data.W.toarray(), -np.eye(self._m)]) if small_enough((self._m, self._k)) else np.zeros((0, 0))
+        )
 
     def costs(self, members: Indices, lower: Matrix, upper: Matrix, doubt: Matrix) -> tuple[Vector, Vector]:
         """Upper bounds of the costs of scenarios, infinite where none is proven, and what they are about, NaN there."""
         bound, near = np.full(len(members), np.inf), np.full(len(members), np.nan)
-        if self._m > LARGEST:
+        if not small_enough((self._m, self._k)):
             return bound, near
         ends = Ends.of(self._data.problem.y_lower, self._data.problem.y_upper, lower, upper, doubt)
         cost, entries = self._data.costs(members), self._data.recourse(members)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from oracle_opt._highs_model import HighsProgram
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.benders.dual_simplex import small_enough
 from oracle_opt.oracles.benders.proof import Interiors, farkas
 from oracle_opt.oracles.benders.standard_form import StandardForm
 from oracle_opt.oracles.benders.vertices import BASIC, LOWER, UPPER, ZERO
@@ -48,17 +49,19 @@ class Recourse:
 
     def __init__(self, form: StandardForm, rays: Interiors) -> None:
         self.form, self._rays = form, rays
-        m = form.shape[0]
+        bound = np.isfinite(form.row_lower) | np.isfinite(form.row_upper)
+        all_ = small_enough(form.shape) or len(form.entries)  # bases and entries that vary are told by row
+        self._rows = np.flatnonzero(bound | bool(all_))
         self._cost: Vector | None = None
         self._values: Vector | None = None
-        self._program = HighsProgram({"solver": "simplex"})
-        self._program.add_columns(form.y_lower, form.y_upper)
-        self._rows = np.arange(m)
-        self._program.add_rows(form.W, np.full(m, -np.inf), np.full(m, np.inf))
+        self.program = HighsProgram({"solver": "simplex"})
+        self.program.add_columns(form.y_lower, form.y_upper)
+        none = np.full(len(self._rows), np.inf)
+        self.program.add_rows(form.W[self._rows], -none, none)
 
     def solve(self, cost: Vector, values: Vector | None, lower: Vector, upper: Vector) -> Solved | DualVertex:
         """Solve for one pair of sides."""
-        program, kinds = self._program, highspy.HighsModelStatus
+        program, kinds = self.program, highspy.HighsModelStatus
         if self._cost is None or not np.array_equal(cost, self._cost):
             program.change_costs(cost)
             self._cost = cost.copy()
@@ -66,7 +69,7 @@ class Recourse:
             for (row, column), value in zip(self.form.entries.tolist(), values.tolist(), strict=True):
                 program.change_entry(row, column, value)
             self._values = values.copy()
-        program.change_sides(self._rows, lower, upper)
+        program.change_sides(np.arange(len(self._rows)), lower[self._rows], upper[self._rows])
         for attempt in ("warm", "cold", "presolved"):
             if attempt != "warm":
                 program.forget()
@@ -75,11 +78,11 @@ class Recourse:
             status = program.run()
             if status == kinds.kOptimal:
                 y, pi = program.solution()
-                return Solved(self.form.cleaned(pi), np.clip(y, self.form.y_lower, self.form.y_upper))
+                return Solved(self.form.cleaned(self._spread(pi)), np.clip(y, self.form.y_lower, self.form.y_upper))
             if status == kinds.kInfeasible:
                 ray = program.ray()
                 if ray is not None:
-                    return self._ray(ray, values, lower, upper)
+                    return self._ray(self._spread(ray), values, lower, upper)
                 if attempt != "warm":
                     break
         if status == kinds.kInfeasible:
@@ -88,6 +91,12 @@ class Recourse:
         if status in (kinds.kUnbounded, kinds.kUnboundedOrInfeasible):
             raise InvalidArgument("`problem` must have a bounded second stage, and its cost falls without end")
         raise RuntimeError(program.ending(status))
+
+    def _spread(self, multipliers: Vector) -> Vector:
+        """Multipliers of all rows."""
+        result = np.zeros(self.form.shape[0])
+        result[self._rows] = multipliers
+        return result
 
     def _ray(self, ray: Vector, values: Vector | None, lower: Vector, upper: Vector) -> DualVertex:
         """The ray with the sign that proves infeasibility: ``pi W y`` can nowhere reach what the sides ask."""
@@ -103,7 +112,7 @@ class Recourse:
 
     def basis(self) -> tuple[NDArray[np.intp], NDArray[np.int8]]:
         """Basic columns of the last solution, and where each column is."""
-        status = self._program.basis()
+        status = self.program.basis()
         kinds = highspy.HighsBasisStatus
         found = np.array([int(one) for one in (*status.col_status, *status.row_status)])
         form = self.form

@@ -14,6 +14,7 @@ from oracle_opt._deadline import seconds_left
 from oracle_opt._highs_model import HighsProgram
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains import Domain
+from oracle_opt.oracles.benders.dual_simplex import small_enough
 from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData
 from oracle_opt.oracles.benders.vertices import BASIC, LOWER, UPPER, ZERO
 from oracle_opt.proof.plain import Plain
@@ -24,7 +25,6 @@ _TOLERANCES = "primal_feasibility_tolerance", "dual_feasibility_tolerance"
 _ROOM = 1e-6  # most that a point inside leaves to a row or bound: more costs more
 _WORTH = 1e3  # of room, in largest costs
 _NEAR_X = 1e-5  # how far a point inside both stages may be from x, relative to 1 and to the entry
-LARGEST = 600  # rows up to which bases are tried on other programs
 
 
 class Unsolved(RuntimeError):
@@ -101,7 +101,7 @@ class Programs:
                 continue
             which[first] = len(at)
             at.append(self._at())
-            if not len(left) or len(self._rows) > LARGEST:
+            if not len(left) or not small_enough((len(self._rows), len(self._y_lower))):
                 continue
             done = self._tried(at[-1], left[:_PROBE], lower, upper, y)
             if done.any():

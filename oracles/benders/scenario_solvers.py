@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,17 +62,18 @@ class Answers:
         self._bound[:] = vertices.upper_bounds(form, which, self.lower, self.upper, rounding, self.cost)
         self.try_vertices(vertices, which, np.arange(len(which)))
 
-    def take(self, line: int, solved: Solved) -> None:
-        """Answer one scenario with what HiGHS found."""
-        form, one = self.stage.form, np.array([line])
-        cost, values = self.of_some(one)
+    def take(self, found: Mapping[int, Solved]) -> None:
+        """Answer scenarios, by their lines, with what HiGHS found."""
+        if not found:
+            return
+        some = np.array([*found])
+        cost, values = self.of_some(some)
         inside = self.stage.interiors(cost, values)
-        pi, constant, bound, _ = form.proven(
-            solved.multipliers[None], solved.y[None], cost, values, inside, self.lower[one], self.upper[one],
-            self.sums.rounding,
-        )  # fmt: skip
-        self._pi[one], self._constant[one], self._bound[one] = pi, constant, bound
-        self._row[one] = self.duals.add(pi)
+        pi, y = (np.array(each) for each in zip(*((one.multipliers, one.y) for one in found.values()), strict=True))
+        lower, upper, rounding = self.lower[some], self.upper[some], self.sums.rounding
+        pi, constant, bound, _ = self.stage.form.proven(pi, y, cost, values, inside, lower, upper, rounding)
+        self._pi[some], self._constant[some], self._bound[some] = pi, constant, bound
+        self._row[some] = self.duals.add(pi)
 
     def take_all(self, multipliers: Matrix) -> None:
         """Answer with the minorants of multipliers of any origin; no upper bound is known."""
@@ -111,8 +114,6 @@ class Bunched:
     def __init__(self, stage: SecondStage, pool: Pool) -> None:
         self._program = stage.program()
         self.pool = pool.copy()
-        self._pivots = small_enough(stage.form)
-        self._keeps = bytes_of_one(stage.form) <= MOST_BYTES
         self.solved = self.stepped = 0  # scenarios solved by HiGHS, and by dual simplex steps
 
     def serve(self, stage: SecondStage, x: Vector, scenarios: range, sums: ScenarioSums) -> None:
@@ -162,7 +163,7 @@ class Bunched:
                 if len(fresh) <= _TIED:
                     left = self._ties(answers, left, value, fresh)
                 fresh = fresh[:0]
-            elif not len(pool) or not self._pivots:
+            elif not len(pool):
                 left, fresh = self._solve(stage, answers, left[0], left[1:])
             else:
                 size = min(size, most)
@@ -217,15 +218,12 @@ class Bunched:
         self.solved += 1
         if isinstance(solved, DualVertex):
             return answers.add_ray(line, solved, left), left[:0]
-        if not self._keeps:
-            answers.take(line, solved)
-            return left, left[:0]
         basic, at = self._program.basis()
         found, good = stage.vertices(basic[None], at[None], cost, values)
         number = self.pool.add(found)
         # a basis may miss its own scenario by more than the tolerance and still fit others
         if not good[0] or not answers.try_vertices(self.pool.vertices, number, one)[0]:
-            answers.take(line, solved)
+            answers.take({int(line): solved})
         return left, number
 
 
@@ -235,7 +233,7 @@ class Singly:
     def __init__(self, stage: SecondStage, scenarios: range) -> None:
         self._program = stage.program()
         self._first = scenarios.start
-        kept = min(len(scenarios), MOST_BYTES // bytes_of_one(stage.form)) if small_enough(stage.form) else 0
+        kept = min(len(scenarios), MOST_BYTES // bytes_of_one(stage.form))
         self._own = Vertices.room(kept, stage.form)
         self._known = np.zeros(kept, dtype=bool)
         self._duals = DualTable(stage.form.units)
@@ -294,8 +292,7 @@ class Singly:
             basic, at = (np.array(part) for part in zip(*bases, strict=True))
             for line in self._keep(stage, answers, np.array(lines), basic, at).tolist():
                 del found[line]
-        for line, solved in found.items():
-            answers.take(line, solved)
+        answers.take(found)
 
     def _keep(
         self, stage: SecondStage, answers: Answers, lines: Indices, basic: Indices, at: NDArray[np.int8]
@@ -314,8 +311,46 @@ class Singly:
         return lines[fits]
 
 
-def server_of(stage: SecondStage, scenarios: range) -> Bunched | Singly:
+class Warm:
+    """Where bases are too large for their inverses to be kept: HiGHS with its sparse factors solves each scenario.
+
+    It begins at the basis that was optimal in this scenario last.
+    """
+
+    def __init__(self, stage: SecondStage) -> None:
+        self._program = stage.program()
+        self._bases: dict[int, Any] = {}
+        self._last = -1
+
+    def serve(self, stage: SecondStage, x: Vector, scenarios: range, sums: ScenarioSums) -> None:
+        """Add the answers of successive scenarios to the sums."""
+        step = max(1, _ENTRIES // sum(stage.form.shape))
+        duals = DualTable(stage.form.units)
+        if len(scenarios) * stage.form.shape[0] > MOST_NUMBERS:
+            sums.forget_duals()
+        for start in range(scenarios.start, scenarios.stop, step):
+            answers = Answers(stage, x, np.arange(start, min(start + step, scenarios.stop)), sums, duals)
+            found: dict[int, Solved] = {}
+            for line, member in enumerate(answers.members.tolist()):
+                seconds_left()
+                if member in self._bases and member != self._last:
+                    self._program.program.begin(self._bases[member])
+                self._last = member
+                cost, values = answers.of_some(np.array([line]))
+                sides = answers.lower[line], answers.upper[line]
+                solved = self._program.solve(cost[0], None if values is None else values[0], *sides)
+                if isinstance(solved, Solved):
+                    found[line], self._bases[member] = solved, self._program.program.basis()
+                elif not answers.full:
+                    answers.add_ray(line, solved, np.arange(0))
+            answers.take(found)
+            answers.gather()
+
+
+def server_of(stage: SecondStage, scenarios: range) -> Bunched | Singly | Warm:
     """What serves these scenarios, and has served none."""
+    if not small_enough(stage.form.shape):
+        return Warm(stage)
     return Bunched(stage, stage.start) if stage.problem.only_rows_vary else Singly(stage, scenarios)
 
 

@@ -20,14 +20,17 @@ from math import fsum, inf, isfinite, nextafter
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse import linalg as sparse_linalg
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
+from oracle_opt.oracles.benders.dual_simplex import small_enough
 from oracle_opt.oracles.benders.exact_stage import ExactStage, Side
 from oracle_opt.oracles.benders.proven_vertices import ProvenVertices
 from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData
 from oracle_opt.oracles.benders.scenario_points import Bases, Programs, Unsolved, inner_points, inside_of_both
+from oracle_opt.oracles.benders.vertices import BASIC, LOWER, UPPER
 from oracle_opt.proof.claim import Bound, ValueClaim
 from oracle_opt.proof.extended import UNIT, Extended
 from oracle_opt.proof.rationals import Fractions
@@ -43,6 +46,7 @@ _MOST_JOINT = 30  # scenarios that such a point is looked for together
 _MOST_SEARCHED = 5  # scenarios with programs of their own that are searched before points next to x
 _ONE = 1
 _STARTS = (0.0, 1e-6, 1e-4, 1e-2, 1.0)  # of the way to the point inside: where fractions begin, one after the other
+_REFINED = 4  # steps of refinement
 _LOST = 5e-10  # of the value: where more is lost in its proof, that does not tell against a claim
 
 
@@ -190,14 +194,14 @@ def _valued(
             near[lines] = y @ group.cost
             if len(failing) >= most_failing:
                 continue  # what the value is about is still of use
-            found[lines], inside = _bounds(data, group, y)
+            found[lines], inside = _bounds(data, group, _refined(data, group, y, bases))
             for i in np.flatnonzero(np.isinf(found[lines]) | exact).tolist():
                 value = None
                 if len(failing) < most_failing and (exact or n_exact < _MOST_EXACT):
                     n_exact += 1
                     at = bases.at[bases.which[i]] if bases.which[i] >= 0 else None
                     if at is not None or starts == _STARTS:  # HiGHS does not know better
-                        tries = [y[i] + step * (inside[i] - y[i]) for step in starts]
+                        tries = [(y[i] + step * (inside[i] - y[i])).astype(float) for step in starts]
                         value = _exact_cost(data, group, i, x, at, tries)
                 if value is None:
                     failing.append(int(group.sides.members[i]))
@@ -274,7 +278,32 @@ def _points(data: ScenarioData, group: AlikeScenarios) -> tuple[Matrix, Bases]:
     return y, bases
 
 
-def _bounds(data: ScenarioData, group: AlikeScenarios, y: Matrix) -> tuple[Vector, Matrix]:
+def _refined(data: ScenarioData, group: AlikeScenarios, y: Matrix, bases: Bases) -> NDArray[np.longdouble]:
+    """The vertices of the bases in extended precision: what a row that is tight misses then needs hardly any room."""
+    m, k = group.W.shape
+    found = y.astype(np.longdouble)
+    if small_enough((m, k)):  # fractions do these
+        return found
+    C = sparse.csc_array(sparse.hstack([group.W, -sparse.eye_array(m)]))
+    for i, which in enumerate(bases.which.tolist()):
+        at = bases.at[which]
+        basic = np.flatnonzero(at == BASIC)
+        if which < 0 or len(basic) != m:
+            continue
+        low = np.r_[data.problem.y_lower, group.sides.lower[i]]
+        high = np.r_[data.problem.y_upper, group.sides.upper[i]]
+        v = np.where(at == LOWER, low, np.where(at == UPPER, high, 0.0))
+        try:
+            factors = sparse_linalg.splu(C[:, basic])
+        except RuntimeError:  # singular
+            continue
+        for _ in range(_REFINED):
+            v[basic] -= factors.solve((C @ v).astype(float))
+        found[i] = np.clip(v[:k], data.problem.y_lower, data.problem.y_upper)
+    return found
+
+
+def _bounds(data: ScenarioData, group: AlikeScenarios, y: NDArray[np.longdouble]) -> tuple[Vector, Matrix]:
     """Upper bounds of the scenarios' costs, infinite where none is proven, and points inside."""
     problem, W = data.problem, group.W
     y_lower, y_upper = problem.y_lower, problem.y_upper
@@ -326,12 +355,13 @@ def _proven_costs(
     R, reach = solver
     at = group.sides
     lower, upper, error = at.lower[lines], at.upper[lines], at.error[lines]
-    W = group.W.astype(np.longdouble)
-    for _ in range(2):
+    W, point = group.W.astype(np.longdouble), point.astype(np.longdouble)
+    for _ in range(3):
+        point = np.clip(point, *bounds)
         if not equations.any():
             break
         missing = (lower - (W @ point.T).T)[:, equations].astype(float)
-        point = np.clip(point + missing @ R.T, *bounds)
+        point = point + missing @ R.T
     point = np.clip(point, *bounds)
     rows, sizes = (W @ point.T).T, (abs(W) @ np.abs(point).T).T
     error = error + UNIT * (np.diff(group.W.indptr) + 4) * sizes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,13 +11,54 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.oracles.benders.proof import Interiors
+from oracle_opt.oracles.benders.dual_simplex import small_enough
+from oracle_opt.oracles.benders.proof import Interiors, multiplier_bounds
 from oracle_opt.oracles.benders.recourse import Recourse
 from oracle_opt.oracles.benders.scenario_sums import Frame, ScenarioSums
 from oracle_opt.oracles.benders.second_stage_units import Units
 from oracle_opt.oracles.benders.standard_form import StandardForm
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 from oracle_opt.oracles.benders.vertices import Pool, Vertices, inverses
+
+
+def with_implied_bounds(problem: TwoStageProblem, bounds: tuple[Vector, Vector]) -> TwoStageProblem:
+    """The program with the bounds of y that rows imply, for x within its bounds; a row of one variable is one.
+
+    Where y has bounds, any multipliers prove something. Small programs stay as they are: their vertices are feasible.
+    """
+    if small_enough(problem.W.shape):
+        return problem
+    made = copy(problem)
+    _turn_rows_into_bounds(made)
+    least, most = made.least_and_most_sides(bounds)
+    free = np.where(np.isinf(least), 0.0, -np.inf), np.where(np.isinf(most), 0.0, np.inf)
+    given = made.y_lower, made.y_upper
+    implied = multiplier_bounds(sparse.csr_array(problem.W.T), *free, least, most, given)
+    made.y_lower, made.y_upper = (np.where(np.isinf(own), one, own) for own, one in zip(given, implied, strict=True))
+    return made
+
+
+def _turn_rows_into_bounds(problem: TwoStageProblem) -> None:
+    """Let the bounds of y hold what rows of one variable say, if these do not vary; their sides become infinite."""
+    varies = np.zeros(len(problem.row_lower), dtype=bool)
+    for block in problem.blocks:
+        for rows in (block.rows, block.technology_entries[:, 0], block.recourse_entries[:, 0]):
+            varies[rows] = True
+    W, T = (sparse.csr_array(one, copy=True) for one in (problem.W, problem.T))
+    W.eliminate_zeros(), T.eliminate_zeros()
+    rows = np.flatnonzero((np.diff(W.indptr) == 1) & (np.diff(T.indptr) == 0) & ~varies)
+    entry, column = W.data[W.indptr[rows]], W.indices[W.indptr[rows]]
+    exact = np.abs(np.frexp(entry)[0]) == 0.5  # a division by a power of 2 is not rounded
+    rows, entry, column = rows[exact], entry[exact], column[exact]
+    ends = np.sort([problem.row_lower[rows] / entry, problem.row_upper[rows] / entry], axis=0)
+    lower, upper = problem.y_lower.copy(), problem.y_upper.copy()
+    np.maximum.at(lower, column, ends[0])
+    np.minimum.at(upper, column, ends[1])
+    if (lower > upper).any():  # no y at all: rows are better to say so
+        return
+    problem.y_lower, problem.y_upper = lower, upper
+    problem.row_lower, problem.row_upper = problem.row_lower.copy(), problem.row_upper.copy()
+    problem.row_lower[rows], problem.row_upper[rows] = -np.inf, np.inf
 
 
 @dataclass(frozen=True)

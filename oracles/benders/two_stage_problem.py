@@ -325,6 +325,35 @@ class TwoStageProblem:
         W = sparse.csr_array(self.W @ sparse.diags_array(steady))
         return signs, multiplier_bounds(W, self.y_lower, self.y_upper, least, most, signs)
 
+    def least_and_most_sides(self, bounds: tuple[Vector, Vector]) -> tuple[Vector, Vector]:
+        """Least lower and largest upper sides of ``W @ y`` in any scenario, for x within these finite bounds.
+
+        Rows whose entries of W vary have none.
+        """
+        least, most = self.row_lower.copy(), self.row_upper.copy()
+        low, high = sparse.csr_array(self.T).maximum(0.0), sparse.csr_array(self.T).minimum(0.0)
+        moved, size = (
+            [low @ bounds[0] + high @ bounds[1], low @ bounds[1] + high @ bounds[0]],
+            abs(self.T) @ np.maximum(*np.abs(bounds)),
+        )
+        for block in self.blocks:
+            if block.rhs is not None and len(block.rows):
+                change = block.rhs - self.rhs[block.rows]
+                least[block.rows] += np.minimum(change.min(axis=0), 0.0)
+                most[block.rows] += np.maximum(change.max(axis=0), 0.0)
+                size[block.rows] += np.abs(block.rhs).max(axis=0)
+            if block.technology is not None and len(block.technology_entries):
+                rows, columns = block.technology_entries.T
+                change = block.technology - np.asarray(self.T[rows, columns]).ravel()
+                each = np.array([change * bounds[0][columns], change * bounds[1][columns]])
+                np.add.at(moved[0], rows, np.minimum(each.min(axis=(0, 1)), 0.0))
+                np.add.at(moved[1], rows, np.maximum(each.max(axis=(0, 1)), 0.0))
+                np.add.at(size, rows, np.abs(each).max(axis=(0, 1)))
+            varying = block.recourse_entries[:, 0]
+            least[varying], most[varying] = -np.inf, np.inf
+        doubt = 1e-12 * (size + np.abs(self.rhs))
+        return least - moved[1] - doubt, most - moved[0] + doubt
+
     def all_scenarios(self) -> tuple[NDArray[np.intp], Vector]:
         """Outcome of each block in each scenario, shape (n_scenarios, n_blocks), and the probabilities."""
         sizes = [len(block.probabilities) for block in self.blocks]

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.benders.scenario_solvers import Bunched, Singly
+from oracle_opt.oracles.benders.dual_simplex import LARGEST, small_enough
+from oracle_opt.oracles.benders.scenario_solvers import Bunched, Singly, Warm
 from oracle_opt.oracles.benders.second_stage import SecondStage
 from oracle_opt.oracles.benders.standard_form import FEASIBLE
 from oracle_opt.oracles.benders.vertices import BASIC, LOWER, UPPER, ZERO, Indices
@@ -20,7 +21,7 @@ _STEP = 1 << 20  # entries of the inverses in memory at a time
 Bases = tuple[Indices, NDArray[np.int8]]  # basic columns, and where each column is, a line a basis
 
 
-def known_bases(server: Bunched | Singly, stage: SecondStage) -> Bases:
+def known_bases(server: Bunched | Singly | Warm, stage: SecondStage) -> Bases:
     """Bases that the scenarios of an oracle were served with, those that are dual feasible for another program.
 
     Raises
@@ -30,6 +31,11 @@ def known_bases(server: Bunched | Singly, stage: SecondStage) -> Bases:
         not of the same rows and columns.
     """
     form = stage.form
+    if isinstance(server, Warm) or not small_enough(form.shape):
+        raise InvalidArgument(
+            f"`warm` takes dual vertices, which are kept of second stages of at most {LARGEST} rows, and its problem "
+            "or `problem` has more; leave `warm` out"
+        )
     if isinstance(server, Singly) or not stage.problem.only_rows_vary:
         raise InvalidArgument(
             "`warm` takes dual vertices that all scenarios share, and in its problem or in `problem` costs or the "
