@@ -299,7 +299,7 @@ class ConicOracle(ConicConstraints):
     def propose(self) -> Proposal | None:
         """Clarabel's solution, with the Lagrangian at its multipliers as a minorant; `None` with cones of one's own.
 
-        Of a problem without a minimum it is a feasible point, where a direction of descent without end is proven.
+        Where a direction of descent without end is proven, a feasible point is proposed.
         """
         return proposed(self, self._proof.lagrangian, self._direction)
 
