@@ -5,27 +5,32 @@ of all before it, a CRC-32 of these four, and the payload. A process killed at a
 of one record, at the end. Whatever else is not as it was written is noticed, be it one bit, a record that is missing,
 or one in another's place.
 
-An answered query is an `.npz` archive without pickles, whose names are the paths of the cut's fields. Answers of any
-kind are written under the name of their class, by arrays of their own.
+An answered query is a line of JSON, which says where the array at each path of the cut's fields stands, and the bytes
+of these arrays. Bytes that several arrays share are written once, and of an array of many zeros the other words alone.
+Answers of any kind are written under the name of their class, by arrays of their own.
 """
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import stat
 import struct
 import sys
 import weakref
 import zlib
+from ast import literal_eval
 from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
 from hashlib import blake2b
 from io import FileIO
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.lib.format import descr_to_dtype, dtype_to_descr
 from numpy.typing import NDArray
 
 from oracle_opt.answers.answer import Answer
@@ -41,6 +46,8 @@ _HEAD = struct.Struct("<4sQQ16s")  # tag, number, length and hash of the payload
 _BEGIN = struct.Struct("<4sQ")
 _CHECK = struct.Struct("<I")
 _TAG = b"REC\n"
+_WORD, _NUMBER = np.dtype("<u8"), np.dtype("<u4")  # of arrays of many zeros: a word that is none, and its number
+_SPARSE = _WORD.itemsize + _NUMBER.itemsize
 _LONGEST = 1 << 40  # bytes of a payload: no answer has as many
 
 _open: weakref.WeakSet[RecordFile] = weakref.WeakSet()
@@ -170,15 +177,12 @@ def encode(entry: Entry) -> bytes:
         if np.asarray(value).dtype.hasobject:
             raise InvalidCut(f"`{_place(name)}` must be an array or a number to be journaled, got {type(value)}")
         fields[f"cut/{name}"] = value
-    stream = io.BytesIO()
-    np.savez(stream, **fields)
-    return stream.getvalue()
+    return _packed(fields)
 
 
 def decode(payload: bytes, kinds: Kinds) -> Entry:
     """Entry of these bytes, with answers of these kinds; any exception at all says that they are none."""
-    with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-        fields = {name: archive[name] for name in archive.files}
+    fields = _unpacked(payload)
     accuracy, seconds = float(fields["accuracy"]), float(fields["seconds"])
     if not seconds >= 0:
         raise ValueError(f"the oracle took {seconds} seconds")
@@ -187,6 +191,44 @@ def decode(payload: bytes, kinds: Kinds) -> Entry:
     wishes = frozenset(_kind(name, kinds) for name in fields["wishes"].tolist())
     query = Query(fields["query"], None if np.isnan(accuracy) else accuracy, wishes)
     return Entry(query, _cut(_grouped(fields)["cut"], kinds), seconds)
+
+
+def _packed(fields: Mapping[str, Any]) -> bytes:
+    """Bytes of arrays and numbers by name."""
+    places: dict[str, tuple[Any, ...]] = {}
+    starts: dict[bytes, int] = {}  # of the bytes that are written, which are in order
+    end = 0
+    for name, value in fields.items():
+        array = np.asarray(value)
+        order: Literal["C", "F"] = "F" if array.flags.fnc else "C"
+        content = array.tobytes(order)
+        if len(content) % _WORD.itemsize == 0:  # in bits: -0.0 is no zero
+            words = np.frombuffer(content, _WORD)
+            numbers = np.flatnonzero(words)
+            if _SPARSE * numbers.size < len(content) and words.size <= 1 << 32:
+                content = numbers.astype(_NUMBER).tobytes() + words[numbers].tobytes()
+        start = starts.setdefault(content, end)
+        end = max(end, start + len(content))
+        places[name] = (repr(dtype_to_descr(array.dtype)), array.shape, order, start, len(content))
+    return b"\n".join([json.dumps(places, separators=(",", ":")).encode(), b"".join(starts)])
+
+
+def _unpacked(payload: bytes) -> Fields:
+    """Arrays by name of their bytes, to the last bit."""
+    if payload.startswith(b"PK"):  # an .npz archive, as earlier versions wrote it
+        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
+            return dict(archive)
+    line, _, contents = payload.partition(b"\n")
+    fields = {}
+    for name, (kind, shape, order, start, length) in json.loads(line).items():
+        dtype, content = descr_to_dtype(literal_eval(kind)), contents[start : start + length]
+        size = prod(shape) * dtype.itemsize
+        if length < size:
+            numbers, words = np.frombuffer(content, _NUMBER, length // _SPARSE), np.zeros(size // _WORD.itemsize, _WORD)
+            words[numbers] = np.frombuffer(content, _WORD, offset=numbers.nbytes)
+            content = words.tobytes()
+        fields[name] = np.frombuffer(content, dtype).reshape(shape, order=order).copy("K")
+    return fields
 
 
 def cut_fields(cut: Cut) -> dict[str, Any]:

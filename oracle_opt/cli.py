@@ -139,6 +139,9 @@ def study(
         Path | None, typer.Option(help="Folder of the runs and the report.", show_default="the name of the file")
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Processes.", show_default="one per core")] = None,
+    part: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Do every N-th run, from the I-th on, and write no report.")
+    ] = None,
     log: Annotated[bool, typer.Option("--log", help="Say each finished run in a line on standard error.")] = False,
 ) -> None:
     """Run a study of any generators on any instances, and write its report.
@@ -152,15 +155,15 @@ def study(
 
             folder = file.with_suffix("") if out is None else out
             asked = read_study(file)
-            results = results_of(lambda: asked.run(folder, jobs=jobs, log=log))
+            results = results_of(lambda: asked.run(folder, jobs=jobs, log=log, part=part))
             page = folder / "report.html"
-            if results.runs["n_calls"].any():
+            if part is None and results.runs["n_calls"].any():
                 results.report(page, title=file.stem)
     except KeyboardInterrupt:
         say("interrupted; finished runs are kept: run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None
     console = console_of()
-    if results.runs["n_calls"].any():
+    if part is None and results.runs["n_calls"].any():
         table = results.table(tau=results.tau[-1])
         words = table.data.replace(float("inf"), float("nan")).to_string(
             index=False, na_rep="-", float_format="{:g}".format

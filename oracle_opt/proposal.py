@@ -23,6 +23,8 @@ class Proposal:
         An affine function below f, with a witness in its `extras` that `Oracle.prove_cut` takes.
     words : str
         What the solver was and how it ended, such as "Clarabel: Solved".
+    unbounded : str
+        The direction, in words, in which f is proven to fall without end from every feasible point; default none.
     """
 
     __repr__ = one_line
@@ -30,6 +32,7 @@ class Proposal:
     point: Vector | None
     minorant: Minorant | None
     words: str
+    unbounded: str = ""
 
 
 class SolverFirst(QueryPointGenerator):

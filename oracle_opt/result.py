@@ -51,6 +51,10 @@ class Status(Enum):
         "minimizer lies there, and nothing is proven. State a larger radius."
     )
     EDGE = "The gap has closed within what is promised of a minimizer, and the best point lies at the edge of that."
+    UNBOUNDED = (
+        "The minimum is -inf: from the best point the objective falls without end in a direction that violates no "
+        "constraint, which is proven."
+    )
     STOPPED = "The callback asked to stop."
     INTERRUPTED = "Interrupted from the keyboard."
     FAILED = "An exception ended the run."
@@ -63,7 +67,7 @@ class Status(Enum):
     @property
     def disproved(self) -> bool:
         """Whether something that was stated turned out false, so that the bounds prove nothing."""
-        return self in (Status.CONTRADICTION, Status.REFUTED, Status.OUTSIDE)
+        return self in (Status.CONTRADICTION, Status.REFUTED, Status.OUTSIDE, Status.UNBOUNDED)
 
 
 class Ended(Exception):
@@ -350,6 +354,8 @@ def summary(
 ) -> str:
     """What there is to say of a run, in sentences."""
     whose = "Its" if status is Status.EXHAUSTED else "The"
+    if status is Status.UNBOUNDED:
+        return f"{status.value} The direction: {reason}."
     said = [f"{whose} reason: {reason}."] if reason else []
     if status is Status.EMPTY and promise:
         said.append(

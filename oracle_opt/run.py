@@ -64,6 +64,7 @@ class Run:
         self.recorder = HistoryRecorder(options.keep_cuts)
         self.generator, self.choice = (generator, "") if generator is not None else _chosen(oracle)
         self._proposes = options.first is True or (options.first == "auto" and generator is None and not options.cuts)
+        self._unbounded = ""  # the direction, in words, in which the function is proven to fall without end
         self.proposed = ""  # what the oracle's own solver said, in words
         check_pair(oracle, self.generator)
         self._point = point
@@ -121,7 +122,8 @@ class Run:
     def _made(self, status: Status, reason: str) -> Result:
         """The result: all that was computed, frozen."""
         bounds, recorder, options = self.bounds, self.recorder, self.options
-        wanted, warnings = bounds.wanted(options.rtol, options.atol), bounds.warnings()
+        unbounded = status is Status.UNBOUNDED
+        wanted, warnings = bounds.wanted(options.rtol, options.atol), () if unbounded else bounds.warnings()
         if status is Status.CONVERGED and warnings:
             status = Status.EDGE
         message = summary(status, reason, self.oracle.domain.promise(), bounds, recorder, wanted)
@@ -130,9 +132,9 @@ class Run:
             point=None if bounds.incumbent is None else bounds.incumbent.point,
             cut=bounds.incumbent,
             upper_bound=bounds.upper,
-            lower_bound=bounds.lower,
-            gap=bounds.gap,
-            relative_gap=bounds.relative_gap,
+            lower_bound=-inf if unbounded else bounds.lower,
+            gap=inf if unbounded else bounds.gap,
+            relative_gap=inf if unbounded else bounds.relative_gap,
             status=status,
             success=status.success and not warnings,
             message=f"{message} {self.choice}" if self.choice else message,
@@ -214,7 +216,7 @@ class Run:
         self._first_seconds = self._clock() - began
         if proposal is None:
             return checked_start(self.oracle, self._point)
-        self.proposed = proposal.words
+        self.proposed, self._unbounded = proposal.words, proposal.unbounded
         if proposal.point is None:
             return checked_start(self.oracle, self._point)
         self.choice = f"{proposal.words}, asked first. {self.choice}" if self.choice else ""
@@ -374,6 +376,8 @@ class Run:
 
     def check(self, verdict: Status | None) -> None:
         """End the run where it is over: by the verdict, a listener, or a generator that gave up."""
+        if self._unbounded and self.bounds.incumbent is not None:
+            raise Ended(Status.UNBOUNDED, self._unbounded)
         status = verdict or (Status.STOPPED if self._stopped else self._given_up)
         if status is not None:
             options, n_calls = self.options, self.recorder.n_calls

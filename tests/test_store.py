@@ -20,7 +20,7 @@ from oracle_opt import InvalidArgument, StoreMismatch
 from oracle_opt.datasets import Dataset
 from oracle_opt.files import TEMPORARY, atomic_file, folder_name, remove_left_overs
 from oracle_opt.generators import FixedPoint
-from oracle_opt.study import Results, compare
+from oracle_opt.study import Results, compare, store
 from oracle_opt.study.records import BLANK, FinishedRun, Settings
 from oracle_opt.study.store import RunStore
 from oracle_opt.study.summary import table_of_results
@@ -132,6 +132,18 @@ def test_a_folder_of_other_files_is_refused(tmp_path, name):
     with pytest.raises(StoreMismatch, match=f"no study.json, but {name}"):
         compare([made_up()], {"fixed-point": FixedPoint()}, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_two_processes_may_begin_in_a_new_folder_at_once(tmp_path, monkeypatch):
+    check = store._check_empty
+
+    def meanwhile(folder):
+        monkeypatch.setattr(store, "_check_empty", check)
+        RunStore(folder, Settings()).save(some_run())
+        check(folder)
+
+    monkeypatch.setattr(store, "_check_empty", meanwhile)
+    assert [run.key for run in RunStore(tmp_path / "new", Settings()).load()] == [("moons", "kelley", 0)]
 
 
 def test_a_flipped_bit_is_noticed_or_harmless(tmp_path):

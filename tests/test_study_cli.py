@@ -49,6 +49,34 @@ def test_study_and_report(tmp_path: Path) -> None:
     assert other.exists()
 
 
+@pytest.mark.parametrize("parts", [2, 3, 20])
+def test_parts_share_out_the_runs_and_the_whole_makes_the_report(tmp_path: Path, parts: int) -> None:
+    file, page = tmp_path / "mine.toml", tmp_path / "mine" / "report.html"
+    file.write_text(FILE)
+    for part in range(parts, 0, -1):
+        done = run("study", file, "--jobs", 1, "--part", f"{part}/{parts}")
+        assert done.exit_code == 0, done.output
+        assert f"{len(range(part - 1, 16, parts))} run" in done.stderr
+        assert "found" not in done.stderr
+    assert len(Results.read(tmp_path / "mine")) == 16
+    assert not page.exists()
+    assert "16 runs found finished, 0 to do" in run("study", file, "--jobs", 1).stderr
+    assert page.exists()
+
+
+@pytest.mark.parametrize("part", ["5/4", "0/4", "0/0", "x", "-1/4", "1/4/2", "1", "", "1.0/4", "1 / 4"])
+def test_a_part_that_is_none_is_refused_before_the_folder_is_made(tmp_path: Path, part: str) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(FILE)
+    found = run("study", file, f"--part={part}")
+    assert found.exit_code == 2
+    assert '`part` must be one of "1/n"' in found.stderr
+    assert part in found.stderr
+    assert not (tmp_path / "mine").exists()
+    with pytest.raises(InvalidArgument, match="`part` must be one of"):
+        read_study(file).run(tmp_path / "mine", part=1)
+
+
 def test_a_failed_run_gives_exit_code_1(tmp_path: Path) -> None:
     file = tmp_path / "flawed.toml"
     file.write_text(

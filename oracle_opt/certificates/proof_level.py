@@ -31,7 +31,7 @@ def standing_of(result: Result, oracle: Oracle) -> Standing:
     """
     if not isfinite(result.lower_bound) or not isfinite(result.upper_bound) or not oracle.convex:
         return Standing.NONE
-    if result.status.name in ("CONTRADICTION", "OUTSIDE"):
+    if result.status.name in ("CONTRADICTION", "OUTSIDE", "UNBOUNDED"):
         return Standing.NONE
     try:
         oracle.domain.described(np.zeros(oracle.domain.dimension))

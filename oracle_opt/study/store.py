@@ -141,7 +141,7 @@ def _check_empty(folder: Path) -> None:
             "folder, and the runs are made again"
         )
     for name in FILES:
-        if (folder / name).exists():
+        if (folder / name).exists() and not (folder / STUDY).exists():  # which another process may have written now
             raise StoreMismatch(
                 f"{folder} has no {STUDY}, but {name}, which would be overwritten; choose another folder"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Executor
 from itertools import islice
@@ -122,6 +123,7 @@ class Study:
         jobs: int | None = None,
         progress: bool = True,
         log: bool | Callable[[str], object] = False,
+        part: str | None = None,
     ) -> Results:
         """Do the runs that are missing in a folder.
 
@@ -145,11 +147,14 @@ class Study:
         log : bool or callable
             Say each finished run in a line, with its status, calls, seconds and gap: `True` on standard error; a
             function, such as `print`, is called with each line.
+        part : str, optional
+            ``"2/4"`` does the second of four parts: every fourth run, from the second on. So jobs on several machines
+            share out a study in one folder. The call without it has the runs of all parts, and does what is missing.
 
         Returns
         -------
         Results
-            The runs of this study, those found in the folder included; also after Ctrl-C, see its `interrupted`.
+            The runs of this study or part, those found in the folder included; after Ctrl-C, too, see `interrupted`.
 
         Raises
         ------
@@ -173,12 +178,13 @@ class Study:
         jobs = None if jobs is None else whole("jobs", jobs)
         progress = flag("progress", progress)
         line_writer(log)  # refuses what is none, before the folder is touched
+        first, parts = (1, 1) if part is None else _part(part)
         store = RunStore(folder, self.settings)
         store.add_names([one.name for one in self.instances], self.generators)
-        rows = self._rows()
+        rows = dict(islice(self._rows().items(), first - 1, None, parts))
         stored = {run.key: run for run in store.load()}
         runs: dict[tuple[str, str, int], FinishedRun] = {}
-        renamed = self._asked(store, stored)
+        renamed = self._asked(store, stored, {(instance, seed) for instance, _, seed in rows})
         for key, row in rows.items():
             if key in stored and not stored[key].failed:
                 runs[key] = _same(stored[key], row, store, renamed)
@@ -217,14 +223,17 @@ class Study:
             judge(ordered, results)
         return results
 
-    def _asked(self, store: RunStore, stored: Mapping[tuple[str, str, int], FinishedRun]) -> set[tuple[str, int]]:
+    def _asked(
+        self, store: RunStore, stored: Mapping[tuple[str, str, int], FinishedRun], wanted: Collection[tuple[str, int]]
+    ) -> set[tuple[str, int]]:
         """Ask each instance once, and hold the answer against that in the folder: which may have other names now."""
         identities = {(i, seed): run.row["oracle"] for (i, _, seed), run in stored.items() if run.row["oracle"]}
         return {
             (one.name, seed)
             for one in self.instances
             for seed in self.seeds
-            if is_same(store.answer_path(one.name, seed), one, seed, identities.get((one.name, seed), ""))
+            if (one.name, seed) in wanted
+            and is_same(store.answer_path(one.name, seed), one, seed, identities.get((one.name, seed), ""))
         }
 
     def _rows(self) -> dict[tuple[str, str, int], dict[str, Any]]:
@@ -265,7 +274,7 @@ class Study:
                 missing = {
                     name: rows[instance.name, name, seed]
                     for name in self.generators
-                    if (instance.name, name, seed) not in runs
+                    if (instance.name, name, seed) in rows.keys() - runs.keys()
                 }
                 if missing:
                     known = (instance.name, seed) in renamed
@@ -306,3 +315,11 @@ def _seeds(given: int | Iterable[int]) -> tuple[int, ...]:
     if not seeds or len(set(seeds)) < len(seeds):
         raise InvalidArgument(f"`seeds` must be different, and at least one, got {shown(given)}")
     return seeds
+
+
+def _part(words: str) -> tuple[int, int]:
+    """The number of a part, and of how many it is one."""
+    found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", words) if isinstance(words, str) else None
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise InvalidArgument(f'`part` must be one of "1/n", "2/n", ..., "n/n", such as "1/4", got {shown(words)}')
+    return int(found[1]), int(found[2])

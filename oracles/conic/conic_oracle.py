@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.answers.curvature import Curvature
@@ -25,6 +26,7 @@ from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.proposal import Proposal
+from oracle_opt.words import shown
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -295,8 +297,17 @@ class ConicOracle(ConicConstraints):
         return missing(claim, *((FIRST, VECTOR) if claim.kind is ClaimKind.HALF_SPACE else (POINT,)))
 
     def propose(self) -> Proposal | None:
-        """Clarabel's solution, with the Lagrangian at its multipliers as a minorant; `None` with cones of one's own."""
-        return proposed(self, self._proof.lagrangian)
+        """Clarabel's solution, with the Lagrangian at its multipliers as a minorant; `None` with cones of one's own.
+
+        Where a direction of descent without end is proven, a feasible point is proposed.
+        """
+        return proposed(self, self._proof.lagrangian, self._direction)
+
+    def _direction(self, d: Vector) -> str:
+        """A direction in words: what moves of the variables that were modeled, or of x."""
+        moved = {"x": d} if self._recover is None else self._recover(d)
+        words = ", ".join(f"{name} by {shown(value)}" for name, value in moved.items() if np.any(value))
+        return f"{words}; the maximum that was modeled is inf" if self.maximizes else words
 
     def prove_cut(self, claim: CutClaim, exact: bool = False) -> Bound | None:
         """By the vector of the dual cone behind a half-space; of the objective, by its data and the point of the cut.

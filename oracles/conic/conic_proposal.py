@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import version
 from math import isfinite
 from typing import Any
@@ -12,35 +13,37 @@ from scipy import linalg, sparse
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import FeasibilityCut
-from oracle_opt.domains import Domain
+from oracle_opt.domains import Box, Domain
 from oracle_opt.errors import MissingPackage
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.conic_constraints import ConicConstraints
-from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.oracles.conic.conic_problem import ConicProblem, recession_of
 from oracle_opt.oracles.conic.dual_vector import ROWS
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.lagrangian import Lagrangian
 from oracle_opt.oracles.conic.power import Power
+from oracle_opt.oracles.conic.ray import proven_ray
 from oracle_opt.proposal import Proposal
 
 TOLERANCE = 1e-10  # of Clarabel: at 1e-8 fewer problems are proven to 1e-6, and nothing is saved
 REPAIRS = 3
+BOUNDED = ("Solved", "PrimalInfeasible", "MaxTime")  # words of a status after which no direction without end is sought
 # Rows for each variable, and entries, from which cuts find the few rows that matter sooner: linear objectives, others
 MANY_ROWS = ((10, 20_000), (100, 400_000))
 
 
 @np.errstate(all="ignore")
-def proposed(oracle: ConicConstraints, lagrangian: Lagrangian) -> Proposal | None:
+def proposed(oracle: ConicConstraints, lagrangian: Lagrangian, direction: Callable[[Vector], str]) -> Proposal | None:
     """What Clarabel proposes; `None` where it does not know a cone, or inequalities of few variables are many.
 
     A point that is not feasible is repaired: the cones that it misses, and no others, are moved inward by ten times the
-    violation, and the program is solved once more.
+    violation, and the program is solved once more. `direction` says in words where a problem without a minimum falls.
     """
     problem, (m, n) = oracle.problem, oracle.problem.A.shape
     most, entries = MANY_ROWS[problem.P is not None]
     held = getattr(problem.A, "nnz", m * n)
     many = len(lagrangian.groups.plus) >= max(most * n, 1) and held >= entries
-    if not m or many or not lagrangian.groups.known:
+    if many or not lagrangian.groups.known:
         return None
     try:
         import clarabel
@@ -53,7 +56,13 @@ def proposed(oracle: ConicConstraints, lagrangian: Lagrangian) -> Proposal | Non
         x, z, s, status = _solved(clarabel, whole, whole.b)
     except Exception as failure:  # nothing rests on the solver: the run begins without it
         return Proposal(None, None, f"{name} failed: {failure}")
-    if "Infeasible" in status or not (np.isfinite(x).all() and np.isfinite(z).all()):
+    if oracle.free is not None and not any(word in status for word in BOUNDED):
+        ray = _ray(clarabel, *recession_of(problem, oracle.free), x)
+        if ray is not None:
+            anywhere = ConicProblem(np.zeros(n), problem.A, problem.b, problem.cones)
+            point = _onto_equations(oracle, lagrangian, _solved(clarabel, anywhere, problem.b)[0])
+            return Proposal(point if np.isfinite(point).all() else None, None, f"{name}: {status}", direction(ray))
+    if not m or "Infeasible" in status or not (np.isfinite(x).all() and np.isfinite(z).all()):
         return Proposal(None, None, f"{name}: {status}")
     try:
         y = wider.refined(x, z, s)[:m]
@@ -122,6 +131,13 @@ def _cone_of(clarabel: Any, cone: Cone) -> Any:
         return clarabel.ExponentialConeT()
     assert isinstance(cone, Power)
     return clarabel.PowerConeT(cone.exponent)
+
+
+def _ray(clarabel: Any, recession: ConicProblem, box: Box, x: Vector) -> Vector | None:
+    """A direction in which the objective is proven to fall without end: that of x, or the steepest one in a box."""
+    within = with_rows_of(recession, box)
+    rays = (proven_ray(recession, near) for near in (x, _solved(clarabel, within, within.b)[0]))
+    return next((ray for ray in rays if ray is not None), None)
 
 
 def _missed(answer: FeasibilityCut, m: int) -> Any:

@@ -97,8 +97,8 @@ def run_paths(results: Runs, *, cost: str, test: str, finest: float) -> list[Run
     A run that CONVERGED has reached its `rtol` at its `n_calls` by the certified test, though the column of the gap may
     be a hair above: the driver also closes a gap that is only rounding.
 
-    The bounds of a run that ended in CONTRADICTION, REFUTED or OUTSIDE, or is DOUBTFUL, prove nothing: it has no
-    certified gap.
+    The bounds of a run that ended in CONTRADICTION, REFUTED, OUTSIDE or UNBOUNDED, or is DOUBTFUL, prove nothing: it
+    has no certified gap.
 
     In the test of Moré and Wild the value at the start is the median of those of the generators, which are equal where
     all begin at the same point; the best value is that of any generator in these results on the same instance and seed.
