@@ -12,6 +12,7 @@ from oracle_opt import InvalidArgument, minimize
 from oracle_opt.oracles import BendersOracle, TwoStageProblem
 
 linopy = pytest.importorskip("linopy", reason="linopy is not installed: pip install 'oracle-opt[modeling]'")
+xarray = pytest.importorskip("xarray", reason="xarray is not installed: it comes with linopy")
 pyo = pytest.importorskip("pyomo.environ", reason="pyomo is not installed: pip install 'oracle-opt[modeling]'")
 
 YIELDS = {"below": 0.8, "average": 1.0, "above": 1.2}
@@ -82,9 +83,12 @@ def test_the_farmer_of_a_scenario_creator(weights):
 
 def test_the_farmer_has_the_known_plan():
     models = [farmer(name, CROPS if name == "average" else CROPS[::-1]) for name in YIELDS]
-    run = minimize(BendersOracle(TwoStageProblem.from_scenarios(models, ["acres"])), rtol=1e-9)
+    oracle = BendersOracle(TwoStageProblem.from_scenarios(models, ["acres"]))
+    run = minimize(oracle, rtol=1e-9)
     assert run.upper_bound == pytest.approx(-108390, rel=1e-7)
-    assert run.point == pytest.approx([250, 80, 170], abs=1e-4)  # beets, corn and wheat: the order of the first model
+    acres = oracle.second_stage(run).first_stage()
+    assert acres.index.tolist() == ["acres[beets]", "acres[corn]", "acres[wheat]"]  # the order of the first model
+    assert acres.to_numpy() == pytest.approx([250, 80, 170], abs=1e-4)
 
 
 def test_probabilities_that_mpi_sppy_attaches_are_used():
@@ -311,21 +315,163 @@ def expansion_in_linopy(year, build):
     return m
 
 
+def numbers_of(years, build):
+    """The same years as numbers, for HiGHS."""
+    scenarios, (plants, hours) = [], years[0][1].shape
+    for wanted, available, fuel in years:
+        T = np.vstack([-np.diag(hour) for hour in available.T] + [np.zeros((hours, plants))])
+        output = sparse.kron(sparse.eye(hours), np.ones(plants))
+        W = sparse.block_array([[sparse.eye(plants * hours), None], [output, sparse.eye(hours)]])
+        one = SimpleNamespace(T=T, W=W, q=np.r_[np.tile(fuel, hours), np.full(hours, 3000.0)], sense=1.0, c=build)
+        one.low = np.r_[np.full(plants * hours, -np.inf), wanted]
+        one.high = np.r_[np.zeros(plants * hours), np.full(hours, np.inf)]
+        one.x, one.y = np.array([[0.0] * plants, [np.inf] * plants]), np.array([[0.0], [np.inf]]) * np.ones(len(one.q))
+        one.A, one.b = np.eye(plants), np.full(plants, 60.0)
+        scenarios.append(one)
+    return scenarios
+
+
 def test_a_plan_of_capacities_of_some_thousand_rows():
     rng = np.random.default_rng(5)
     years, build, weights = [expansion(rng) for _ in range(10)], rng.uniform(200, 900, 12), rng.dirichlet(np.ones(10))
     models = {f"year {2030 + i}": expansion_in_linopy(year, build) for i, year in enumerate(years)}
     problem = TwoStageProblem.from_scenarios(models, ["capacity"], weights)
     run = minimize(BendersOracle(problem), rtol=1e-9)
-    scenarios = []
-    for wanted, available, fuel in years:
-        T = np.vstack([-np.diag(hour) for hour in available.T] + [np.zeros((24, 12))])
-        W = sparse.block_array([[sparse.eye(288), None], [sparse.kron(sparse.eye(24), np.ones(12)), sparse.eye(24)]])
-        one = SimpleNamespace(T=T, W=W, q=np.r_[np.tile(fuel, 24), np.full(24, 3000.0)], sense=1.0, c=build)
-        one.low, one.high = np.r_[np.full(288, -np.inf), wanted], np.r_[np.zeros(288), np.full(24, np.inf)]
-        one.x, one.y = np.array([[0.0] * 12, [np.inf] * 12]), np.array([[0.0] * 312, [np.inf] * 312])
-        one.A, one.b = np.eye(12), np.full(12, 60.0)
-        scenarios.append(one)
-    known = extensive(scenarios, weights)
+    known = extensive(numbers_of(years, build), weights)
     assert run.upper_bound == pytest.approx(known, rel=1e-7)
     assert run.lower_bound == pytest.approx(known, rel=1e-7)
+
+
+def whole_model(years, build, weights, sign=1.0, last=60.0):
+    """All years in one model of the shape of PyPSA's: bounds are rows, some of them infinite, costs are expected."""
+    m, (plants, hours) = linopy.Model(), years[0][1].shape
+    plant, hour = pd.RangeIndex(plants, name="plant"), pd.RangeIndex(hours, name="hour")
+    scenario = pd.Index([f"s{i}" for i in range(len(years))], name="scenario")
+
+    def data(values, *dims):
+        return xarray.DataArray(np.array(values), coords=dims)
+
+    wanted, available, fuel = (list(each) for each in zip(*years, strict=True))
+    limits = np.full((plants, len(years)), 60.0)
+    limits[1, -1] = last
+    capacity = m.add_variables(coords=[plant], name="capacity")
+    output = m.add_variables(coords=[scenario, plant, hour], name="output")
+    missing = m.add_variables(coords=[hour, scenario], name="missing")
+    m.add_constraints(capacity >= 0, name="none")
+    m.add_constraints(1.0 * capacity <= data(limits, plant, scenario), name="largest")
+    m.add_constraints(output >= 0, name="output-lower")
+    m.add_constraints(1.0 * output <= data(np.full((plants, hours), np.inf), plant, hour), name="output-upper")
+    m.add_constraints(missing >= 0, name="missing-lower")
+    m.add_constraints(output - data(available, scenario, plant, hour) * capacity <= 0, name="limit")
+    m.add_constraints(output.sum("plant") + missing >= data(wanted, scenario, hour), name="balance")
+    p = data(weights, scenario)
+    later = (output * (p * data(fuel, scenario, plant))).sum() + (missing * (3000 * p)).sum()
+    m.add_objective(sign * ((capacity * data(build, plant)).sum() + later), sense="min" if sign > 0 else "max")
+    return m
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_model_with_a_dimension_of_scenarios_is_taken_apart(seed):
+    rng = np.random.default_rng(seed)
+    years, build, weights = [expansion(rng, 4, 6) for _ in range(5)], rng.uniform(200, 900, 4), rng.dirichlet([2.0] * 5)
+    years = [(wanted, available, years[0][2] if seed else fuel) for wanted, available, fuel in years]
+    model = whole_model(years, build, weights, sign=-1.0 if seed == 2 else 1.0)
+    by_name = {f"s{i}": weights[i] for i in reversed(range(5))}
+    problem = TwoStageProblem.from_linopy(model, ["capacity"], "scenario", by_name)
+    [block] = problem.blocks
+    assert block.labels == ("s0", "s1", "s2", "s3", "s4")
+    assert block.probabilities.tolist() == weights.tolist()
+    assert problem.column_names[0] == "output[0,0]"
+    assert problem.row_names[-1] == "balance[5]"
+    # costs that the scenarios share do not vary by the rounding of p * q / p
+    varying = {problem.column_names[j].partition("[")[0] for j in block.cost_columns}
+    assert varying == (set() if seed else {"output"})
+    run = minimize(BendersOracle(problem), rtol=1e-9)
+    known = extensive(numbers_of(years, build), weights)
+    assert run.upper_bound == pytest.approx(known, rel=1e-7)
+    assert run.lower_bound == pytest.approx(known, rel=1e-7)
+
+
+def test_rows_of_one_first_stage_variable_bound_it_without_a_promise():
+    rng = np.random.default_rng(0)
+    model = whole_model([expansion(rng, 4, 6) for _ in range(2)], np.full(4, 300.0), [0.5, 0.5])
+    oracle = BendersOracle(TwoStageProblem.from_linopy(model, ["capacity"], "scenario", [0.5, 0.5]), radius=1.0)
+    assert oracle.domain.lower == pytest.approx(np.zeros(4), abs=1e-9)
+    assert oracle.domain.upper == pytest.approx(np.full(4, 60.0))
+    assert minimize(oracle, rtol=1e-8).success
+
+
+def two_scenarios(m):
+    y = m.variables["missing"]
+    m.add_constraints(y.sel(hour=0, scenario="s0", drop=True) == y.sel(hour=0, scenario="s1", drop=True), name="tied")
+
+
+def one_scenario(m):
+    m.add_constraints(m.variables["missing"].sel(hour=0, scenario="s1", drop=True) <= 5, name="single")
+
+
+@pytest.mark.parametrize(
+    ("first_stage", "dim", "probabilities", "change", "word"),
+    [
+        (["capacity"], None, None, None, "has a dimension 'scenario', in the variable 'output': pass `scenario_dim`"),
+        (["capacity"], None, [0.5, 0.5], None, "`probabilities` must come with `scenario_dim`"),
+        (["capacity"], "scenario", None, None, "`probabilities` must be those of the scenarios"),
+        (["capacity"], "scenario", [0.5, 0.6], None, "add up to 1"),
+        (["capacity"], "scenario", {"s0": 0.5, "s2": 0.5}, None, "must name the scenarios"),
+        (["capacity"], "year", [0.5, 0.5], None, "`scenario_dim` must be a dimension of the model, and 'year'"),
+        (["capacity[1]"], "scenario", [0.5, 0.5], None, r"'capacity\[0\]' lacks the dimension"),
+        (["capacity", "missing"], "scenario", [0.5, 0.5], None, r"'missing\[0\]' has the dimension"),
+        (["capacitty"], "scenario", [0.5, 0.5], None, "capacitty"),
+        (["capacity"], "scenario", [0.5, 0.5], two_scenarios, "has a row of two scenarios, 'tied'"),
+        (["capacity"], "scenario", [0.5, 0.5], one_scenario, "'single' is in 's1' and not in 's0'"),
+    ],
+)
+def test_what_cannot_be_taken_apart_is_refused_by_name(first_stage, dim, probabilities, change, word):
+    rng = np.random.default_rng(0)
+    model = whole_model([expansion(rng, 4, 6) for _ in range(2)], np.full(4, 300.0), [0.5, 0.5])
+    if change is not None:
+        change(model)
+    with pytest.raises(InvalidArgument, match=word):
+        TwoStageProblem.from_linopy(model, first_stage, dim, probabilities)
+
+
+def test_a_first_stage_row_that_differs_is_refused_by_name():
+    rng = np.random.default_rng(0)
+    model = whole_model([expansion(rng, 4, 6) for _ in range(2)], np.full(4, 300.0), [0.5, 0.5], last=50.0)
+    word = r"upper side of the first-stage row 'largest\[1\]' is 60 in 's0' and 50 in 's1'"
+    with pytest.raises(InvalidArgument, match=word):
+        TwoStageProblem.from_linopy(model, ["capacity"], "scenario", [0.5, 0.5])
+
+
+def test_models_of_one_scenario_each_must_not_hold_several():
+    rng = np.random.default_rng(0)
+    model = whole_model([expansion(rng, 4, 6) for _ in range(2)], np.full(4, 300.0), [0.5, 0.5])
+    with pytest.raises(InvalidArgument, match="has a dimension 'scenario'"):
+        TwoStageProblem.from_scenarios({"one": model, "other": model}, ["capacity"])
+
+
+@pytest.mark.parametrize("sign", ["<=", ">=", "="])
+@pytest.mark.parametrize("side", [np.inf, -np.inf, np.nan])
+def test_an_infinite_side_is_none_where_all_numbers_keep_it(sign, side):
+    m = linopy.Model()
+    x = m.add_variables(0, 9, name="x")
+    y = m.add_variables(0, coords=[pd.RangeIndex(2, name="i")], name="y")
+    m.add_constraints(x + y.sum() >= 3, name="enough")
+    m.add_objective(x + 2 * y.sum())
+    m.add_constraints(1.0 * y, sign, 1.0, name="open")
+    m.constraints["open"].update(rhs=side)
+    if (sign, side) in (("<=", np.inf), (">=", -np.inf)):
+        assert minimize(BendersOracle(TwoStageProblem.from_linopy(m, ["x"])), rtol=1e-9).upper_bound == pytest.approx(3)
+        return
+    with pytest.raises(InvalidArgument, match="right-hand sides that can hold, and the constraint 'open'"):
+        TwoStageProblem.from_linopy(m, ["x"])
+
+
+def test_coordinates_that_are_called_alike_are_refused():
+    m = linopy.Model()
+    x = m.add_variables(0, 10, name="x")
+    y = m.add_variables(0, coords=[pd.Index([1, "1"], name="i")], name="y")
+    m.add_constraints(x + y.sum() >= 3, name="row")
+    m.add_objective(x + 2 * y.sum())
+    with pytest.raises(InvalidArgument, match=r"coordinates of different names, and two are called 'y\[1\]'"):
+        TwoStageProblem.from_linopy(m, ["x"])

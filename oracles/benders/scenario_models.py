@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.arguments import floats
+from oracle_opt.arguments import floats, instances
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.benders.linopy_program import Groups, linopy_program
+from oracle_opt.oracles.benders.linopy_program import Groups, chosen, linopy_program, linopy_scenarios
 from oracle_opt.oracles.benders.mps import LinearProgram
 from oracle_opt.oracles.benders.pyomo_program import pyomo_program
 from oracle_opt.oracles.benders.random_block import RandomBlock
@@ -54,6 +54,27 @@ def programs_of_models(models: Any, probabilities: Any) -> tuple[Programs, Group
     return programs, groups, scenario_probabilities(tuple(named), probabilities)
 
 
+def programs_of_dimension(
+    model: Any, dim: str, first_stage: Sequence[str], probabilities: Any
+) -> tuple[Programs, Groups, Vector]:
+    """Linear programs of a linopy model that holds all scenarios, along a dimension, and the same as above."""
+    programs, groups, shared = linopy_scenarios(model, dim)
+    if probabilities is None:
+        raise InvalidArgument(f"`probabilities` must be those of the scenarios, {shown(list(programs))}, got None")
+    chances = scenario_probabilities(tuple(programs), probabilities)
+    named = instances("first_stage", first_stage, str, "the name of a variable")
+    decided = {column for name in named for column in groups.get(name, (name,))}
+    for chance, program in zip(chances, programs.values(), strict=True):
+        for column in program.columns:
+            if (column in decided) != (column in shared):
+                raise InvalidArgument(
+                    f"`first_stage` must name the variables without the dimension {dim!r} and no others, got "
+                    f"{shown(first_stage)}, and {shown(column)} {'lacks' if column in shared else 'has'} the dimension"
+                )
+        program.cost[[column not in shared for column in program.columns]] /= chance
+    return programs, groups, chances
+
+
 def scenario_probabilities(scenarios: Sequence[Hashable], given: Any) -> Vector:
     """Probabilities in the order of the scenarios, from a sequence or by name; equal ones without any."""
     if given is None:
@@ -89,18 +110,9 @@ def aligned(programs: Programs, argument: str) -> Programs:
                     f"`{argument}` must have the same {what}s in all scenarios, and {shown(odd[0])} is in {with_it!r} "
                     f"and not in {without!r}"
                 )
-        j, i = [program.columns[name] for name in nominal.columns], [program.rows[name] for name in nominal.rows]
-        result[scenario] = replace(
-            program,
-            rows=nominal.rows,
-            columns=nominal.columns,
-            cost=program.cost[j],
-            column_lower=program.column_lower[j],
-            column_upper=program.column_upper[j],
-            row_lower=program.row_lower[i],
-            row_upper=program.row_upper[i],
-            matrix=sparse.csr_array(program.matrix[i][:, j]),
-        )
+        i = np.array([program.rows[name] for name in nominal.rows], dtype=np.intp)
+        j = np.array([program.columns[name] for name in nominal.columns], dtype=np.intp)
+        result[scenario] = chosen(program, nominal.rows, i, nominal.columns, j)
     return result
 
 

@@ -19,7 +19,14 @@ from oracle_opt.oracles.benders.proof import multiplier_bounds
 from oracle_opt.oracles.benders.pyomo_program import pyomo_program
 from oracle_opt.oracles.benders.random_block import RandomBlock
 from oracle_opt.oracles.benders.scenario_frame import blocks_of
-from oracle_opt.oracles.benders.scenario_models import Programs, aligned, differing, programs_of_models, superposed
+from oracle_opt.oracles.benders.scenario_models import (
+    Programs,
+    aligned,
+    differing,
+    programs_of_dimension,
+    programs_of_models,
+    superposed,
+)
 from oracle_opt.oracles.benders.stages import Stages, stages
 from oracle_opt.words import shown
 
@@ -176,8 +183,16 @@ class TwoStageProblem:
         return not any(len(block.cost_columns) or len(block.recourse_entries) for block in self.blocks)
 
     @classmethod
-    def from_linopy(cls, model: Model, first_stage: Sequence[str]) -> TwoStageProblem:
-        """Split a deterministic model of linopy into two stages; `with_scenarios` then says what varies.
+    def from_linopy(
+        cls,
+        model: Model,
+        first_stage: Sequence[str],
+        scenario_dim: str | None = None,
+        probabilities: Sequence[float] | Mapping[Hashable, float] | None = None,
+    ) -> TwoStageProblem:
+        """Split a model of linopy into two stages.
+
+        `with_scenarios` then says what varies, unless the model has a dimension of scenarios, as PyPSA's have.
 
         Rows of first-stage variables alone are of the first stage, the others of the second, and so are the costs.
         Rows and columns are called ``name[coordinate,...]``, such as ``demand[Bonn]``.
@@ -189,6 +204,12 @@ class TwoStageProblem:
         first_stage : sequence of str
             Names of the variables that are decided before the scenario is known: of all entries of one, "capacity", or
             of a single one, "capacity[mill]".
+        scenario_dim : str, optional
+            The dimension of the model whose coordinates are scenarios. Variables with it are of the second stage, all
+            others are named in `first_stage`. The rows and variables of a scenario are those at its coordinate, which
+            their names leave out, and may differ as in `from_scenarios`.
+        probabilities : sequence or mapping, optional
+            With `scenario_dim`: those of its coordinates, by which the costs in the model are multiplied already.
 
         Returns
         -------
@@ -200,8 +221,14 @@ class TwoStageProblem:
         MissingPackage
             linopy is not installed.
         InvalidArgument
-            Another model, unknown names, a stage without variables or rows.
+            Another model, unknown names, a stage without variables or rows; a dimension called "scenario" and no
+            `scenario_dim`, a row of two scenarios.
         """
+        if scenario_dim is not None:
+            programs, groups, chances = programs_of_dimension(model, scenario_dim, first_stage, probabilities)
+            return cls._joined(programs, groups, first_stage, chances, tuple(programs), "model")
+        if probabilities is not None:
+            raise InvalidArgument("`probabilities` must come with `scenario_dim`, the dimension of the scenarios")
         program, groups = linopy_program(model)
         return cls._of(program, stages(program, groups, first_stage))
 
