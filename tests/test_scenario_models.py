@@ -201,6 +201,41 @@ def test_random_models_have_the_optimum_of_one_linear_program(kind, seed):
     assert run.lower_bound == pytest.approx(known, rel=1e-7, abs=1e-7)
 
 
+@pytest.mark.parametrize("first", range(3))
+def test_a_row_is_of_the_second_stage_if_it_is_in_one_scenario(first):
+    """Whichever model is the first: a row may hold x alone, y alone or nothing in some scenarios."""
+
+    def model(a, b, demand, price):
+        m = pyo.ConcreteModel()
+        m.x, m.y = pyo.Var(bounds=(0, 10)), pyo.Var(bounds=(0, 10))
+        m.a, m.b = pyo.Param(initialize=a, mutable=True), pyo.Param(initialize=b, mutable=True)
+        m.row = pyo.Constraint(expr=m.a * m.x + m.b * m.y >= demand)
+        m.cost = pyo.Objective(expr=m.x + price * m.y + demand)
+        return m
+
+    data = [(1.0, 0.0, 2.0, 1.5), (0.0, 2.0, 6.0, 3.0), (0.0, 0.0, -1.0, 0.5)]
+    data = data[first:] + data[:first]
+    problem = TwoStageProblem.from_scenarios([model(*one) for one in data], ["x"])
+    assert (problem.row_names, problem.first_row_names) == (("row",), ())
+    run = minimize(BendersOracle(problem), rtol=1e-9)
+    # x = 2 for the one, y = 3 at 3 each in the other, and the constants 2, 6 and -1
+    assert run.upper_bound == pytest.approx(2.0 + (9.0 + 7.0) / 3, rel=1e-7)
+    assert run.lower_bound == pytest.approx(run.upper_bound, rel=1e-7)
+    impossible = [*data[:2], (0.0, 0.0, 1.0, 0.5)]
+    with pytest.raises(InvalidArgument, match="constraint without variables that does not hold, 'row'"):
+        TwoStageProblem.from_scenarios([model(0.0, 0.0, *one[2:]) for one in impossible], ["x"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_models_are_one_scenario_many_times(kind):
+    [only] = random_scenarios(3, n_scenarios=1)
+    known = extensive([only], [1.0]) + (only.offset if kind == "pyomo" else 0.0)
+    for count in (1, 3):
+        problem = TwoStageProblem.from_scenarios([KINDS[kind](only) for _ in range(count)], ["x"])
+        assert problem.n_scenarios == count
+        assert minimize(BendersOracle(problem), rtol=1e-9).upper_bound == pytest.approx(known, rel=1e-7)
+
+
 def change(s, what):
     """Change one thing that scenarios share."""
     if what == "cost":
