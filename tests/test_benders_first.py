@@ -111,7 +111,7 @@ def test_nothing_of_the_multipliers_is_believed(kind):
         factors = rng.choice([0.0, 1.0, -1.0, 2.0], size=vertices.shape)
         wrong = vertices * factors if k % 2 else vertices + rng.normal(size=vertices.shape) * 10.0**-k
         forged = benders_proposal.minorant(stage, right.point, wrong / stage.frame.units.rows)
-        assert forged.minimum(oracle.domain) <= known + size
+        assert forged is None or forged.minimum(oracle.domain) <= known + size
         slope, constant = right.minorant.slope + rng.normal(size=2 if kind == "tight" else 4) * (k % 3), rng.normal()
         witness = {"vertices": wrong.reshape(-1, m), "vertex_of": np.arange(len(wrong))}
         claim = CutClaim(ClaimKind.MINORANT, right.minorant.constant + constant, slope, witness=witness)
@@ -153,6 +153,26 @@ def test_a_generator_closes_the_gap_that_is_left(kind, told):
     assert result.n_calls > 1
     assert result.lower_bound - 1e-6 * max(1.0, abs(known)) <= known <= result.upper_bound + 1e-6 * max(1.0, abs(known))
     assert "proposed first by a rough solver" in lines
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_multipliers_that_miss_a_free_variable_leave_the_point(seed):
+    """No small move makes a reduced cost of a free variable 0: there is no minorant then, and cuts go on."""
+    problem, rng = random_program(seed, ("rhs",)), np.random.default_rng(seed)
+    problem.y_lower[0], problem.y_upper[0] = -np.inf, np.inf
+
+    class Astray(BendersOracle):
+        def propose(self):
+            point, stage = super().propose().point, self._stage
+            pi = rng.normal(size=(len(stage.outcomes), problem.W.shape[0]))
+            return Proposal(point, benders_proposal.minorant(stage, point, pi), "HiGHS, astray")
+
+    assert Astray(problem).propose().minorant is None
+    result, known = minimize(Astray(problem), rtol=1e-8, atol=1e-8), optimum(problem)
+    size = 1e-7 * max(1.0, abs(known))
+    assert result.success
+    assert known - 2 * size <= result.lower_bound <= known + size
+    assert result.upper_bound == pytest.approx(known, rel=1e-7, abs=1e-7)
 
 
 def test_what_is_drawn_several_times_is_solved_once():

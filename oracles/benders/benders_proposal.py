@@ -85,13 +85,15 @@ def _of_scenarios(
     return sparse.csr_array((values.ravel(), places), shape=shape)
 
 
-def minorant(stage: SecondStage, x: Vector, pi: Matrix) -> Minorant:
-    """The cut at x that multipliers of any origin give, a line a scenario, with what proves it."""
+def minorant(stage: SecondStage, x: Vector, pi: Matrix) -> Minorant | None:
+    """The cut at x that multipliers of any origin give, a line a scenario, with what proves it; `None` if none."""
     duals, sums = DualTable(stage.form.units), stage.empty_sums(x)
     answers = Answers(stage, x, np.arange(len(pi)), sums, duals)
     answers.take_all(pi)
     answers.gather()
     cut = sums.cut()
     assert isinstance(cut, ObjectiveCut)  # without rays
+    if not np.isfinite(cut.value):  # a reduced cost of a free variable is too far from 0
+        return None
     at, terms = cut.subgradient @ x, np.abs(cut.subgradient) @ np.abs(x) + abs(cut.value)
     return Minorant(float(cut.value - at), cut.subgradient, 2.0 * EPS * (len(x) + 4) * float(terms), extras=cut.extras)

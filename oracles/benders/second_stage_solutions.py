@@ -19,7 +19,7 @@ from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 from oracle_opt.words import one_line, shown
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Index
+    from pandas import DataFrame, Index, Series
 
 _MOST = 2.5e8  # numbers in the arrays, 2 GB
 _CHUNK = 1 << 12  # scenarios whose sides are in memory at a time
@@ -90,6 +90,17 @@ class SecondStageSolutions:
     def expected_bounds(self) -> tuple[float, float]:
         """Lower and upper bound of the expected cost of both stages, up to the rounding of the sums."""
         return self._expected(self.lower_bound), self._expected(self.upper_bound)
+
+    def first_stage(self) -> Series:
+        """Return the first-stage decision by name.
+
+        Returns
+        -------
+        Series
+            `point`, the index holds the names of the first-stage variables.
+        """
+        pandas = require("pandas", "study", "tables of scenarios")
+        return pandas.Series(self.point, list(self.problem.names), name="x")
 
     def frame(self) -> DataFrame:
         """Return everything as a pandas DataFrame, a row a scenario.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,15 @@ from oracle_opt.oracles.benders.proof import multiplier_bounds
 from oracle_opt.oracles.benders.pyomo_program import pyomo_program
 from oracle_opt.oracles.benders.random_block import RandomBlock
 from oracle_opt.oracles.benders.scenario_frame import blocks_of
-from oracle_opt.oracles.benders.stages import stages
+from oracle_opt.oracles.benders.scenario_models import (
+    Programs,
+    aligned,
+    differing,
+    programs_of_dimension,
+    programs_of_models,
+    superposed,
+)
+from oracle_opt.oracles.benders.stages import Stages, stages
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
@@ -175,8 +183,16 @@ class TwoStageProblem:
         return not any(len(block.cost_columns) or len(block.recourse_entries) for block in self.blocks)
 
     @classmethod
-    def from_linopy(cls, model: Model, first_stage: Sequence[str]) -> TwoStageProblem:
-        """Split a deterministic model of linopy into two stages; `with_scenarios` then says what varies.
+    def from_linopy(
+        cls,
+        model: Model,
+        first_stage: Sequence[str],
+        scenario_dim: str | None = None,
+        probabilities: Sequence[float] | Mapping[Hashable, float] | None = None,
+    ) -> TwoStageProblem:
+        """Split a model of linopy into two stages.
+
+        `with_scenarios` then says what varies, unless the model has a dimension of scenarios, as PyPSA's have.
 
         Rows of first-stage variables alone are of the first stage, the others of the second, and so are the costs.
         Rows and columns are called ``name[coordinate,...]``, such as ``demand[Bonn]``.
@@ -188,6 +204,12 @@ class TwoStageProblem:
         first_stage : sequence of str
             Names of the variables that are decided before the scenario is known: of all entries of one, "capacity", or
             of a single one, "capacity[mill]".
+        scenario_dim : str, optional
+            The dimension of the model whose coordinates are scenarios. Variables with it are of the second stage, all
+            others are named in `first_stage`. The rows and variables of a scenario are those at its coordinate, which
+            their names leave out, and may differ as in `from_scenarios`.
+        probabilities : sequence or mapping, optional
+            With `scenario_dim`: those of its coordinates, by which the costs in the model are multiplied already.
 
         Returns
         -------
@@ -199,9 +221,16 @@ class TwoStageProblem:
         MissingPackage
             linopy is not installed.
         InvalidArgument
-            Another model, unknown names, a stage without variables or rows.
+            Another model, unknown names, a stage without variables or rows; a dimension called "scenario" and no
+            `scenario_dim`, a row of two scenarios.
         """
-        return cls._of(*linopy_program(model), first_stage)
+        if scenario_dim is not None:
+            programs, groups, chances = programs_of_dimension(model, scenario_dim, first_stage, probabilities)
+            return cls._joined(programs, groups, first_stage, chances, tuple(programs), "model")
+        if probabilities is not None:
+            raise InvalidArgument("`probabilities` must come with `scenario_dim`, the dimension of the scenarios")
+        program, groups = linopy_program(model)
+        return cls._of(program, stages(program, groups, first_stage))
 
     @classmethod
     def from_pyomo(cls, model: ConcreteModel, first_stage: Sequence[str]) -> TwoStageProblem:
@@ -230,11 +259,69 @@ class TwoStageProblem:
         InvalidArgument
             Another model, unknown names, a stage without variables or rows.
         """
-        return cls._of(*pyomo_program(model), first_stage)
+        program, groups = pyomo_program(model)
+        return cls._of(program, stages(program, groups, first_stage))
 
     @classmethod
-    def _of(cls, program: LinearProgram, groups: Groups, first_stage: Sequence[str]) -> TwoStageProblem:
-        found = stages(program, groups, first_stage)
+    def from_scenarios(
+        cls,
+        models: Sequence[Model | ConcreteModel] | Mapping[Hashable, Model | ConcreteModel],
+        first_stage: Sequence[str],
+        probabilities: Sequence[float] | Mapping[Hashable, float] | None = None,
+    ) -> TwoStageProblem:
+        """Join models of linopy or Pyomo, one a scenario, that differ in numbers alone.
+
+        They may differ in right-hand sides, in costs of second-stage variables and in any entry of second-stage rows,
+        also where it is 0 in some. The two sides of a row move by the same amount. A constant of the objective counts
+        at its mean.
+
+        Parameters
+        ----------
+        models : sequence or mapping
+            The models, with the same variables and rows, or names of scenarios and their models. The order of rows and
+            variables is that of the first one.
+        first_stage : sequence of str
+            Names of the variables that are decided before the scenario is known, as for `from_pyomo`.
+        probabilities : sequence or mapping, optional
+            Probabilities of the scenarios, or names of scenarios and these. Default: those that mpi-sppy has attached
+            to Pyomo models, ``_mpisppy_probability``, else equal ones.
+
+        Returns
+        -------
+        TwoStageProblem
+            To be minimized: the costs of a maximization have changed their sign. It has one random block.
+
+        Raises
+        ------
+        MissingPackage
+            The package of a model is not installed.
+        InvalidArgument
+            As for `from_pyomo`. Also models that differ elsewhere: in their variables or rows, the sense, the first
+            stage, bounds of variables, or in whether a row has a side.
+        """
+        programs, groups, chances = programs_of_models(models, probabilities)
+        return cls._joined(programs, groups, first_stage, chances, tuple(models) if isinstance(models, Mapping) else ())
+
+    @classmethod
+    def _joined(
+        cls,
+        programs: Programs,
+        groups: Groups,
+        first_stage: Sequence[str],
+        probabilities: Vector,
+        labels: Sequence[Hashable],
+        argument: str = "models",
+    ) -> TwoStageProblem:
+        programs = aligned(programs, argument)
+        found = stages(superposed(programs), groups, first_stage)
+        problems = {scenario: cls._of(program, found) for scenario, program in programs.items()}
+        made = next(iter(problems.values()))
+        made.blocks = (differing(problems, probabilities, labels, argument),)
+        made.offset += float(probabilities @ [one.offset - made.offset for one in problems.values()])
+        return made
+
+    @classmethod
+    def _of(cls, program: LinearProgram, found: Stages) -> TwoStageProblem:
         sign = -1.0 if program.maximize else 1.0
         cost, offset = sign * program.cost + 0.0, sign * program.offset + 0.0  # no -0.0
         x, y, before, after = found.first, found.second, found.first_rows, found.second_rows
