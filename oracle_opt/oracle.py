@@ -36,6 +36,8 @@ class Oracle(ABC):
         Whether f and the constraints are known to be made of finitely many affine pieces, as in a linear program.
     curved : bool
         Whether some constraint is known to be curved in many directions, as second-order and semidefinite cones are.
+    costly : bool
+        Whether a call takes longer than a step of any generator, so that only their number counts.
     stateless : bool
         Whether nothing is left behind by a query, so that several runs may use the oracle at the same time. Else
         `minimize` refuses an oracle that another run is using.
@@ -53,6 +55,7 @@ class Oracle(ABC):
     gives: frozenset[Kind] = frozenset()
     polyhedral: bool = False
     curved: bool = False
+    costly: bool = False
     stateless: bool = False
     manner: str = ""
     maximizes: bool = False

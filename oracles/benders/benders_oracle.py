@@ -20,11 +20,11 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.executors import Workers, successive
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.benders.benders_proposal import proposed
-from oracle_opt.oracles.benders.dual_simplex import LARGEST
+from oracle_opt.oracles.benders.dual_simplex import LARGEST, small_enough
 from oracle_opt.oracles.benders.first_stage import first_stage, first_stage_bounds, first_stage_point
 from oracle_opt.oracles.benders.infeasible_scenarios import depends_on_x
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
-from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, VERTEX_OF, VERTICES
+from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, SECTION, VERTEX_OF, VERTICES
 from oracle_opt.oracles.benders.scenario_proof import cut_excess
 from oracle_opt.oracles.benders.scenario_solvers import MOST_CUTS, Bunched, server_of, share_of
 from oracle_opt.oracles.benders.scenario_values import value_bound
@@ -38,7 +38,6 @@ from oracle_opt.proposal import Proposal
 from oracle_opt.result import Result
 
 _PARTS = 8  # tasks of a query by an executor
-_SUMMANDS = 20  # from here on more of them save few calls, and masters take longer (docs/peers.md)
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ class BendersOracle(Oracle):
     """
 
     gives = frozenset({FeasibilityCut})
-    witness = VERTICES, VERTEX_OF, RAY, RAY_OF
+    witness = VERTICES, VERTEX_OF, RAY, RAY_OF, SECTION
 
     def __init__(
         self,
@@ -153,7 +152,7 @@ class BendersOracle(Oracle):
     ) -> None:
         instance("problem", problem, TwoStageProblem, "a TwoStageProblem; BendersOracle.from_smps reads files")
         n_samples = None if n_samples is None else whole("n_samples", n_samples)
-        n_summands = _SUMMANDS if n_summands is None else whole("n_summands", n_summands)
+        n_summands = None if n_summands is None else whole("n_summands", n_summands)
         seed, radius = whole("seed", seed, 0), real("radius", radius, above=0.0, infinite=True)
         self.parts = _PARTS if parts is None and executor is not None else parts
         self.parts = None if self.parts is None else whole("parts", self.parts)
@@ -172,6 +171,7 @@ class BendersOracle(Oracle):
             self._stage = drawing()
         self._drawing = drawing
         self.n_summands = self._stage.n_summands
+        self.costly = not small_enough(problem.W.shape)
         instead = "Pass a ThreadPoolExecutor"
         self._workers = Workers(drawing, executor, "problem", instead, self._stage)
         self.reset()
@@ -260,12 +260,22 @@ class BendersOracle(Oracle):
         if self.parts is None:
             self._server.serve(self._stage, x, range(n_scenarios), sums)
         else:
-            for share in self._workers.run(share_of, x, successive(n_scenarios, self.parts)):
-                sums.add_share(share)
-        sums.feasibility = [
-            cut for cut in sums.feasibility[:MOST_CUTS] if depends_on_x(cut, self._data, self._stage.frame)
-        ]
+            sections = self._stage.sections
+            parts = self._workers.run(share_of, x, successive(len(sections) or n_scenarios, self.parts))
+            shares = [share for part in parts for share in part]
+            each = [section.empty_sums(x) for section in sections]
+            for own, share in zip(each or [sums] * len(shares), shares, strict=True):
+                own.add_share(share)
+            if sections:
+                sums.join(each)
+        sums.feasibility = [cut for cut in sums.feasibility[:MOST_CUTS] if self._depends_on_x(cut)]
         return sums.cut()
+
+    def _depends_on_x(self, cut: FeasibilityCut) -> bool:
+        data, stage, section = self._data, self._stage, cut.extras.get(SECTION)
+        if section is not None:
+            data, stage = data.sections[section], stage.sections[section]
+        return depends_on_x(cut, data, stage.frame)
 
     def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
         """Dual vectors and their numbers, or those of a half-space; a value needs none."""

@@ -20,6 +20,7 @@ from oracle_opt.oracles.benders.dual_simplex import small_enough
 from oracle_opt.oracles.benders.scenario_data import Indices, finite_ends
 from oracle_opt.oracles.benders.scenario_duals import DualTable
 from oracle_opt.oracles.benders.scenario_solvers import Answers
+from oracle_opt.oracles.benders.scenario_sums import ScenarioSums
 from oracle_opt.oracles.benders.second_stage import SecondStage
 from oracle_opt.proposal import Proposal
 
@@ -87,7 +88,7 @@ def _of_scenarios(
 
 def minorant(stage: SecondStage, x: Vector, pi: Matrix) -> Minorant | None:
     """The cut at x that multipliers of any origin give, a line a scenario, with what proves it; `None` if none."""
-    duals, sums = DualTable(stage.form.units), stage.empty_sums(x)
+    duals, sums = DualTable(stage.form.units), ScenarioSums(stage.frame, x, 1, len(pi))
     answers = Answers(stage, x, np.arange(len(pi)), sums, duals)
     answers.take_all(pi)
     answers.gather()

@@ -29,8 +29,9 @@ class ScenarioData:
 
     def __init__(self, problem: TwoStageProblem, outcomes: Indices, probability: Vector, n_summands: int) -> None:
         self.problem, self.outcomes, self.probability, self.n_summands = problem, outcomes, probability, n_summands
-        numbers = np.arange(n_summands + 1)
-        self.first_of: list[int] = (-(-numbers * len(probability) // n_summands)).tolist()
+        self.of_sections = max(1, n_summands // len(probability))  # summands of a scenario
+        groups = n_summands // self.of_sections
+        self.first_of: list[int] = (-(-np.arange(groups + 1) * len(probability) // groups)).tolist()
 
     @property
     def n_scenarios(self) -> int:
@@ -63,7 +64,14 @@ class ScenarioData:
     def shares(self) -> Vector:
         """Shares of the first stage's cost in the summands: of all but the last one, which has what is left of 1."""
         masses = [fsum(self.probability[first:last].tolist()) for first, last in pairwise(self.first_of)]
-        return np.array(masses[:-1]) / fsum(masses)
+        return np.repeat(np.array(masses) / fsum(masses) / self.of_sections, self.of_sections)[:-1]
+
+    @cached_property
+    def sections(self) -> list[ScenarioData]:
+        """The data of each section of the second stage; of all of it, where there are none."""
+        problem, sections = self.problem, self.problem.sections
+        each = [problem] if sections is None else [sections.problem(problem, i) for i in range(len(sections))]
+        return [ScenarioData(one, self.outcomes, self.probability, 1) for one in each]
 
     def sides(self, members: Indices) -> Matrix:
         """Upper sides of the rows, lower ones where these are infinite, 0 where both are: a line a scenario."""

@@ -14,7 +14,7 @@ Indices = NDArray[np.intp]
 Piece = tuple[Matrix, NDArray[Any]]  # dual vectors, a row each, and the row of each of successive scenarios
 MOST_NUMBERS = 1 << 24  # numbers in the dual vectors of one answer, 128 MiB, beyond which they are not kept
 VERTICES, VERTEX_OF = "vertices", "vertex_of"
-RAY, RAY_OF = "ray", "ray_of"
+RAY, RAY_OF, SECTION = "ray", "ray_of", "section"
 
 
 class DualTable:

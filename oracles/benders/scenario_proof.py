@@ -23,7 +23,7 @@ from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles.benders.dual_bound import check_signs, feasible, least_over, summing
 from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData
-from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, VERTEX_OF, VERTICES
+from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, SECTION, VERTEX_OF, VERTICES
 from oracle_opt.proof.affine_excess import excess_of
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim
 from oracle_opt.proof.enclosure import Enclosure
@@ -78,9 +78,10 @@ def cut_excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool)
 
 
 def _excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool) -> Bound | None:
-    subject = _subject(data, claim)
-    if subject is None or data.ambiguous:
+    about = None if data.ambiguous else _subject(data, claim)
+    if about is None:
         return None
+    data, subject = about
     check_signs(subject.vertices, data.problem.row_lower, data.problem.row_upper)
     found = proven(data, subject, Fractions if exact else Extended)
     if found is None:
@@ -89,16 +90,18 @@ def _excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool) ->
     return excess_of(domain, Enclosure.around(head), Enclosure.around(difference))
 
 
-def _subject(data: ScenarioData, claim: CutClaim) -> Subject | None:
-    """What the claim is about, as its witness has it; None without one."""
-    witness, m = claim.witness, len(data.problem.row_lower)
+def _subject(data: ScenarioData, claim: CutClaim) -> tuple[ScenarioData, Subject] | None:
+    """What the claim is about, as its witness has it, and the data of that; None without one."""
+    witness = claim.witness
     if claim.kind is ClaimKind.HALF_SPACE:
         if not {RAY, RAY_OF} <= set(witness):
             return None
+        if SECTION in witness:
+            data = data.sections[int(whole_numbers(SECTION, witness[SECTION], len(data.sections)))]
         member = whole_numbers(RAY_OF, witness[RAY_OF], data.n_scenarios)
         one = np.zeros(1, dtype=np.intp)
-        ray = numbers(RAY, witness[RAY], m)[None]
-        return Subject(member.reshape(1), np.ones(1), ray, one, Fraction(0), False)
+        ray = numbers(RAY, witness[RAY], len(data.problem.row_lower))[None]
+        return data, Subject(member.reshape(1), np.ones(1), ray, one, Fraction(0), False)
     if claim.kind is ClaimKind.BOUND or not {VERTICES, VERTEX_OF} <= set(witness):
         return None
     first, last, share = 0, data.n_scenarios, Fraction(1)
@@ -106,13 +109,15 @@ def _subject(data: ScenarioData, claim: CutClaim) -> Subject | None:
         j = claim.summand
         if claim.n_summands != data.n_summands or not 0 <= j < data.n_summands:
             raise Refuted(f"it is of summand {j} of {claim.n_summands}, and the oracle has {data.n_summands}")
-        first, last = data.first_of[j], data.first_of[j + 1]
+        group, section = divmod(j, data.of_sections)
+        first, last = data.first_of[group], data.first_of[group + 1]
         shares = [Fraction(one) for one in data.shares.tolist()]
         share = shares[j] if j < len(shares) else 1 - sum(shares, Fraction(0))
+        data = data if data.of_sections == 1 else data.sections[section]
     members = np.arange(first, last)
-    vertices = numbers(VERTICES, witness[VERTICES], None, m)
+    vertices = numbers(VERTICES, witness[VERTICES], None, len(data.problem.row_lower))
     vertex_of = whole_numbers(VERTEX_OF, witness[VERTEX_OF], len(vertices), len(members))
-    return Subject(members, data.probability[first:last], vertices, vertex_of, share, True)
+    return data, Subject(members, data.probability[first:last], vertices, vertex_of, share, True)
 
 
 def proven(data: ScenarioData, subject: Subject, kind: type[Numbers]) -> tuple[Numbers, Numbers] | None:

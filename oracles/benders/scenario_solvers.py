@@ -347,17 +347,39 @@ class Warm:
             answers.gather()
 
 
-def server_of(stage: SecondStage, scenarios: range) -> Bunched | Singly | Warm:
+class InSections:
+    """The sections of a second stage, each served by itself."""
+
+    def __init__(self, stage: SecondStage, scenarios: range) -> None:
+        self._servers = [server_of(section, scenarios) for section in stage.sections]
+
+    def serve(self, stage: SecondStage, x: Vector, scenarios: range, sums: ScenarioSums) -> None:
+        """Add the answers of successive scenarios to the sums."""
+        each = [section.empty_sums(x) for section in stage.sections]
+        for section, server, own in zip(stage.sections, self._servers, each, strict=True):
+            server.serve(section, x, scenarios, own)
+        sums.join(each)
+
+
+def server_of(stage: SecondStage, scenarios: range) -> Bunched | Singly | Warm | InSections:
     """What serves these scenarios, and has served none."""
+    if stage.sections:
+        return InSections(stage, scenarios)
     if not small_enough(stage.form.shape):
         return Warm(stage)
     return Bunched(stage, stage.start) if stage.problem.only_rows_vary else Singly(stage, scenarios)
 
 
-def share_of(stage: SecondStage, x: Vector, first: int, last: int) -> Share:
-    """Sums over scenarios `first` to `last` - 1, by a program that has solved nothing: they have no history."""
+def share_of(stage: SecondStage, x: Vector, first: int, last: int) -> list[Share]:
+    """Sums over scenarios `first` to `last` - 1, or those of so many sections.
+
+    They are found by programs that have solved nothing: they have no history.
+    """
+    if stage.sections:
+        count = len(stage.probability)
+        return [share for section in stage.sections[first:last] for share in share_of(section, x, 0, count)]
     sums, scenarios = stage.empty_sums(x), range(first, last)
     server, fresh = server_of(stage, scenarios), copy(stage)
     fresh.interiors = stage.interiors.anew()
     server.serve(fresh, x, scenarios, sums)
-    return sums.share()
+    return [sums.share()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf, nextafter
@@ -16,7 +16,15 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 from oracle_opt.oracles.benders.proof import EXTENDED
 from oracle_opt.oracles.benders.recourse import DualVertex
-from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, DualTable, Piece, ScenarioDuals
+from oracle_opt.oracles.benders.scenario_duals import (
+    MOST_NUMBERS,
+    RAY,
+    RAY_OF,
+    SECTION,
+    DualTable,
+    Piece,
+    ScenarioDuals,
+)
 from oracle_opt.oracles.benders.second_stage_units import Units
 from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 
@@ -57,8 +65,10 @@ class Frame:
         bounds: tuple[Vector, Vector],
     ) -> Frame:
         """The frame of a problem in its own units, with finite bounds of x."""
-        part = np.arange(len(probability)) * n_summands // len(probability)
-        mass = np.bincount(part, probability, n_summands)
+        count = len(probability)
+        of_sections = max(1, n_summands // count)  # summands of a scenario
+        masses = np.bincount(np.arange(count) * n_summands // count // of_sections, probability)
+        mass: Vector = np.repeat(masses, of_sections) / of_sections
         finite = [np.where(np.isinf(side), 0.0, np.abs(side)) for side in (problem.row_lower, problem.row_upper)]
         sides = np.maximum(*finite)
         T_sizes = sparse.lil_array(abs(problem.T))
@@ -134,6 +144,7 @@ class ScenarioSums:
         self._duals: DualTable | None = None
         self._rows: list[NDArray[Any]] = []
         self._pieces: list[Piece] | None = []
+        self._sections: list[ScenarioDuals] | None = None
 
     def add(
         self, dual: DualVertex, members: NDArray[np.intp], values: Vector, bounds: Vector, outcomes: Outcomes, p: Vector
@@ -172,6 +183,18 @@ class ScenarioSums:
         rows = np.concatenate([rows.astype(kind) for rows in self._rows])
         return ScenarioDuals([*self._pieces, (self._duals.rows, rows)])
 
+    def _proof_of_sections(self, proofs: Sequence[ScenarioDuals]) -> ScenarioDuals | None:
+        """What proves the sums of all sections, if that is not too long."""
+        sections, m = self.problem.sections, len(self.problem.row_lower)
+        assert sections is not None
+        if self.n_scenarios * m > MOST_NUMBERS:
+            return None
+        vertices = np.zeros((self.n_scenarios, m))
+        for number, proof in enumerate(proofs):
+            own, which = proof.compact()
+            vertices[:, sections.places(number)[0]] = own[which]
+        return ScenarioDuals([(vertices, np.arange(self.n_scenarios))])
+
     def share(self) -> Share:
         """Return the sums, those of the summands that scenarios were added to."""
         touched = np.flatnonzero(self._touched)
@@ -194,6 +217,23 @@ class ScenarioSums:
             self._pieces = None
         else:
             self._pieces.extend(share.duals.pieces)
+
+    def join(self, sections: Sequence[ScenarioSums]) -> None:
+        """Take up the sums of the sections of the second stage, as a summand each or added up."""
+        step = self.n_summands // sections[0].n_summands
+        for number, sums in enumerate(sections):
+            mine = slice(number if step > 1 else 0, None, step)
+            self.value[mine] += sums.value
+            self.upper[mine] += sums.upper
+            self.size[mine] += sums.size
+            self.slope[mine] += sums.slope
+            self.slope_size[mine] += sums.slope_size
+            self._sums += sums._sums + 1
+            self._longest, self.rate = max(self._longest, sums._longest), max(self.rate, sums.rate)
+            told = [replace(cut, extras={**cut.extras, SECTION: number}) for cut in sums.feasibility]
+            self.feasibility.extend(told)
+        proofs = [sums._proof() for sums in sections]
+        self._sections = None if None in proofs or self.feasibility else [one for one in proofs if one is not None]
 
     def _add(
         self,
@@ -263,11 +303,15 @@ class ScenarioSums:
             )
             return replace(first, further=tuple(rest))
         summands: tuple[ObjectiveCut, ...] = ()
-        proof = self._proof()
+        proof = self._proof() if self._sections is None else self._proof_of_sections(self._sections)
         if self.n_summands > 1:
-            starts = -(-np.arange(self.n_summands + 1) * self.n_scenarios // self.n_summands)
+            count = min(self.n_summands, self.n_scenarios)
+            starts = -(-np.arange(count + 1) * self.n_scenarios // count)
             each: list[Mapping[str, Any]] = [{}] * self.n_summands
-            if proof is not None:
+            if count < self.n_summands and self._sections is not None:
+                scenarios = range(self.n_scenarios)
+                each = [one.of_scenarios(s, s + 1) for s in scenarios for one in self._sections]
+            elif proof is not None:
                 each = [proof.of_scenarios(first, last) for first, last in pairwise(starts.tolist())]
             sums = zip(
                 self.frame.share, self.value, self.upper, self.slope, self.size, self.slope_size, each, strict=True

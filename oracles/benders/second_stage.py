@@ -68,7 +68,7 @@ class Drawing:
     problem: TwoStageProblem
     n_samples: int | None
     seed: int
-    n_summands: int
+    n_summands: int | None
     bounds: tuple[Vector, Vector]
     known: tuple[NDArray[np.intp], NDArray[np.int8]] | None = None
 
@@ -77,9 +77,15 @@ class Drawing:
         units = Units.of(self.problem)
         problem = units(self.problem)
         drawn = problem.all_scenarios() if self.n_samples is None else problem.sample(self.n_samples, self.seed)
-        n_summands = min(self.n_summands, len(drawn[1]))
+        count = len(drawn[1])
+        each = 1 if problem.sections is None else count * len(problem.sections)
+        wanted = self.n_summands or max(each, _SUMMANDS)
+        n_summands = each if count < each <= wanted else min(wanted, count)
         frame = Frame.of(problem, units, drawn[1], n_summands, self.bounds)
         return SecondStage(problem, *drawn, frame, n_summands, self.known)
+
+
+_SUMMANDS = 20  # by default, of scenarios
 
 
 class SecondStage:
@@ -115,6 +121,20 @@ class SecondStage:
         W.eliminate_zeros()
         sides = p.row_lower, p.row_upper
         return StandardForm(W, places, p.y_lower, p.y_upper, *sides, box, self.frame.units.rows)
+
+    @cached_property
+    def sections(self) -> list[SecondStage]:
+        """The sections of the second stage, each as one of its own; none where there are none."""
+        sections, frame = self.problem.sections, self.frame
+        made: list[SecondStage] = []
+        for number in range(0 if sections is None else len(sections)):
+            assert sections is not None
+            rows, columns = sections.places(number)
+            units = Units(frame.units.rows[rows], frame.units.columns[columns])
+            problem, n_summands = sections.problem(self.problem, number), min(self.n_summands, len(self.probability))
+            own = Frame.of(problem, units, self.probability, n_summands, (frame.lower, frame.upper))
+            made.append(SecondStage(problem, self.outcomes, self.probability, own, n_summands))
+        return made
 
     @cached_property
     def interiors(self) -> Interiors:

@@ -35,6 +35,11 @@ def stages(program: LinearProgram, groups: Mapping[str, Sequence[str]], first_st
             single = [column for column in program.columns if column not in groups]
             raise unknown("first_stage", "variable", name, [*groups, *single])
         is_first[[program.columns[one] for one in groups.get(name, (name,))]] = True
+    return staged(program, is_first)
+
+
+def staged(program: LinearProgram, is_first: NDArray[np.bool_]) -> Stages:
+    """Sort rows into stages as the columns are."""
     for what, there in (("first", is_first.any()), ("second", not is_first.all())):
         if not there:
             raise InvalidArgument(f"`first_stage` must leave each stage a variable, and the {what} stage has none")

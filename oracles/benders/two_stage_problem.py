@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from oracle_opt.arguments import flag, floats, instances, real, sparse_matrix
+from oracle_opt.arguments import flag, floats, instances, real, sparse_matrix, text
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.benders.linopy_program import Groups, linopy_program
@@ -27,7 +27,9 @@ from oracle_opt.oracles.benders.scenario_models import (
     programs_of_models,
     superposed,
 )
-from oracle_opt.oracles.benders.stages import Stages, stages
+from oracle_opt.oracles.benders.sections import Sections
+from oracle_opt.oracles.benders.stages import Stages, staged, stages
+from oracle_opt.oracles.benders.time_blocks import blocks_along, in_blocks
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
@@ -70,6 +72,9 @@ class TwoStageProblem:
     maximize : bool
         Whether the costs are those of a maximization, with the sign changed. Only tables of scenarios care: their costs
         are those of the maximization.
+    sections : array_like of int, shape (k,), optional
+        Which section of the second stage each of its variables is in, from 0 on: no row joins two. Each section is
+        then a program and a summand by itself, as `from_linopy` makes them with `blocks`. Default: all are in one.
 
     Raises
     ------
@@ -101,6 +106,7 @@ class TwoStageProblem:
         column_names: Sequence[str] | None = None,
         first_row_names: Sequence[str] | None = None,
         maximize: bool = False,
+        sections: ArrayLike | None = None,
     ) -> None:
         self.c, self.q = _vector("c", c, None), _vector("q", q, None)
         n, k = self.c.size, self.q.size
@@ -153,6 +159,7 @@ class TwoStageProblem:
             if without.size:
                 row = shown(self.row_names[without[0]])
                 raise InvalidArgument(f"`rows` of {block.name} must have a finite side to vary, and {row} has none")
+        self.sections = None if sections is None else Sections.of(self, sections)
 
     def __repr__(self) -> str:
         n, (m, k) = self.c.size, self.W.shape
@@ -165,7 +172,8 @@ class TwoStageProblem:
         """16 hexadecimal digits that tell this program from others, names apart."""
         first = self.c, self.A, self.first_lower, self.first_upper, self.x_lower, self.x_upper, self.offset
         second = self.q, self.T, self.W, self.row_lower, self.row_upper, self.y_lower, self.y_upper
-        return digest(*first, *second, [block.digest() for block in self.blocks])
+        sections = [] if self.sections is None else [self.sections.of_columns]
+        return digest(*first, *second, [block.digest() for block in self.blocks], *sections)
 
     @property
     def n_scenarios(self) -> int:
@@ -189,6 +197,8 @@ class TwoStageProblem:
         first_stage: Sequence[str],
         scenario_dim: str | None = None,
         probabilities: Sequence[float] | Mapping[Hashable, float] | None = None,
+        blocks: str | None = None,
+        size: int = 1,
     ) -> TwoStageProblem:
         """Split a model of linopy into two stages.
 
@@ -210,6 +220,13 @@ class TwoStageProblem:
             their names leave out, and may differ as in `from_scenarios`.
         probabilities : sequence or mapping, optional
             With `scenario_dim`: those of its coordinates, by which the costs in the model are multiplied already.
+        blocks : str, optional
+            Cut the second stage along this dimension, such as "snapshot", into blocks of so many coordinates each: the
+            `sections` of the problem. Rows that join blocks, as limits of a year and the levels of stores do, are split
+            by budgets, which become variables of the first stage; the least cost stays what it is. Variables without
+            the dimension are in the only block that their rows touch, else in the first stage.
+        size : int
+            With `blocks`: how many successive coordinates are one block.
 
         Returns
         -------
@@ -222,15 +239,20 @@ class TwoStageProblem:
             linopy is not installed.
         InvalidArgument
             Another model, unknown names, a stage without variables or rows; a dimension called "scenario" and no
-            `scenario_dim`, a row of two scenarios.
+            `scenario_dim`, a row of two scenarios; a dimension `blocks` that no variable has.
         """
+        if scenario_dim is not None and blocks is not None:
+            raise InvalidArgument("`blocks` must come without `scenario_dim`: one of the two cuts the second stage")
         if scenario_dim is not None:
             programs, groups, chances = programs_of_dimension(model, scenario_dim, first_stage, probabilities)
             return cls._joined(programs, groups, first_stage, chances, tuple(programs), "model")
         if probabilities is not None:
             raise InvalidArgument("`probabilities` must come with `scenario_dim`, the dimension of the scenarios")
         program, groups = linopy_program(model)
-        return cls._of(program, stages(program, groups, first_stage))
+        if blocks is None:
+            return cls._of(program, stages(program, groups, first_stage))
+        is_first = stages(program, groups, first_stage).first
+        return cls._in_blocks(program, blocks_along(model, is_first, text("blocks", blocks), size))
 
     @classmethod
     def from_pyomo(cls, model: ConcreteModel, first_stage: Sequence[str]) -> TwoStageProblem:
@@ -318,6 +340,77 @@ class TwoStageProblem:
         made = next(iter(problems.values()))
         made.blocks = (differing(problems, probabilities, labels, argument),)
         made.offset += float(probabilities @ [one.offset - made.offset for one in problems.values()])
+        return made
+
+    @classmethod
+    def from_blocks(
+        cls,
+        cost: ArrayLike,
+        matrix: Any,
+        row_lower: ArrayLike,
+        row_upper: ArrayLike,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        blocks: ArrayLike,
+    ) -> TwoStageProblem:
+        """Cut a linear program into blocks that meet in a first stage, as `from_linopy` does with `blocks`.
+
+        Parameters
+        ----------
+        cost : array_like of shape (n,)
+            Costs.
+        matrix : array_like or sparse matrix of shape (m, n)
+            Rows.
+        row_lower, row_upper : array_like of shape (m,)
+            Sides of the rows; infinite where there is none.
+        lower, upper : float or array_like of shape (n,)
+            Bounds.
+        blocks : array_like of int, shape (n,)
+            The block of each variable, from 0 on; -1 for the first stage.
+
+        Returns
+        -------
+        TwoStageProblem
+            Its first stage are the variables of block -1, then the budgets of rows that join blocks.
+
+        Raises
+        ------
+        InvalidArgument
+            Shapes that do not fit, NaN, no block at all.
+
+        Examples
+        --------
+        Two weeks that share 5 units of a fuel, a unit of which saves 3 in the first and 2 in the second:
+
+        >>> from oracle_opt import minimize
+        >>> from oracle_opt.oracles import BendersOracle, TwoStageProblem
+        >>> weeks = TwoStageProblem.from_blocks([-3, -2], [[1, 1]], -float("inf"), 5, 0, 4, blocks=[0, 1])
+        >>> weeks.names
+        ('row0 of block 0', 'row0 of block 1')
+        >>> round(minimize(BendersOracle(weeks)).upper_bound, 6)
+        -14.0
+        """
+        cost, matrix = _vector("cost", cost, None), sparse_matrix("matrix", matrix)
+        m, n = matrix.shape
+        of = floats("blocks", blocks, "an array of whole numbers")
+        if of.shape != (n,) or not (of == np.rint(of)).all() or of.min(initial=0.0) < -1 or of.max(initial=-1.0) < 0:
+            raise InvalidArgument(f"`blocks` must be {n} whole numbers from -1 on, some from 0 on, got {shown(of)}")
+        if cost.shape != (n,):
+            raise InvalidArgument(f"`cost` must be {n} numbers, one a column of `matrix`, got shape {cost.shape}")
+        names = [_names("row_names", None, letter, count, "") for letter, count in (("row", m), ("y", n))]
+        rows, columns = ({name: i for i, name in enumerate(each)} for each in names)
+        ends = _side("lower", lower, n), _side("upper", upper, n)
+        sides = _side("row_lower", row_lower, m), _side("row_upper", row_upper, m)
+        program = LinearProgram(rows, columns, "cost", "", cost, *ends, *sides, matrix, 0.0, False)
+        return cls._in_blocks(program, of.astype(np.intp))
+
+    @classmethod
+    def _in_blocks(cls, program: LinearProgram, of: NDArray[np.intp]) -> TwoStageProblem:
+        program, of = in_blocks(program, of)
+        found = staged(program, of < 0)
+        made = cls._of(program, found)
+        numbers = np.unique(of[found.second], return_inverse=True)[1]
+        made.sections = Sections.of(made, numbers)
         return made
 
     @classmethod

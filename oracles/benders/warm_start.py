@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.benders.dual_simplex import LARGEST, small_enough
-from oracle_opt.oracles.benders.scenario_solvers import Bunched, Singly, Warm
+from oracle_opt.oracles.benders.scenario_solvers import Bunched, InSections, Singly, Warm
 from oracle_opt.oracles.benders.second_stage import SecondStage
 from oracle_opt.oracles.benders.standard_form import FEASIBLE
 from oracle_opt.oracles.benders.vertices import BASIC, LOWER, UPPER, ZERO, Indices
@@ -21,7 +21,7 @@ _STEP = 1 << 20  # entries of the inverses in memory at a time
 Bases = tuple[Indices, NDArray[np.int8]]  # basic columns, and where each column is, a line a basis
 
 
-def known_bases(server: Bunched | Singly | Warm, stage: SecondStage) -> Bases:
+def known_bases(server: Bunched | Singly | Warm | InSections, stage: SecondStage) -> Bases:
     """Bases that the scenarios of an oracle were served with, those that are dual feasible for another program.
 
     Raises
@@ -31,7 +31,7 @@ def known_bases(server: Bunched | Singly | Warm, stage: SecondStage) -> Bases:
         not of the same rows and columns.
     """
     form = stage.form
-    if isinstance(server, Warm) or not small_enough(form.shape):
+    if not isinstance(server, Bunched | Singly) or not small_enough(form.shape):
         raise InvalidArgument(
             f"`warm` takes dual vertices, which are kept of second stages of at most {LARGEST} rows, and its problem "
             "or `problem` has more; leave `warm` out"
