@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 from test_benders_first import made, optimum
+from test_time_blocks import whole
 
 from oracle_opt import FeasibilityCut, InvalidArgument, ObjectiveCut, Query, Status, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
-from oracle_opt.oracles.benders import dual_simplex
+from oracle_opt.oracles.benders import dual_simplex, scenario_solvers
 from oracle_opt.oracles.benders.second_stage import with_implied_bounds
 
 KINDS = ("complete", "costs", "matrices", "one scenario", "tight")
@@ -166,3 +169,35 @@ def test_vertices_of_large_second_stages_are_not_taken(large):
         BendersOracle(made("complete", 0), warm=oracle)
     with pytest.raises(InvalidArgument, match="`cuts` can be shifted"):
         oracle.shifted([oracle.query(Query(oracle.domain.interior_point()))])
+
+
+@pytest.mark.parametrize("sections", [False, True])
+def test_bases_travel_with_tasks(sections, monkeypatch):
+    """Who does a task moves no bit, and a task begins at the bases that the last one of its scenarios ended with."""
+    if sections:
+        monkeypatch.setattr(dual_simplex, "LARGEST", 0)
+        problem = TwoStageProblem.from_blocks(*whole(1))
+    else:
+        problem = dispatch(0, periods=45)
+    best = minimize(BendersOracle(problem), Kelley(), rtol=1e-3).point
+    begun = []
+    real = scenario_solvers.Warm.unpack
+    monkeypatch.setattr(
+        scenario_solvers.Warm, "unpack", lambda self, bases: (begun.append(len(bases)), real(self, bases))[1]
+    )
+    found = []
+    for workers in (1, 3):
+        with ThreadPoolExecutor(workers) as pool:
+            oracle = BendersOracle(problem, executor=pool, parts=3)
+            rng, cuts = np.random.default_rng(0), []
+            for _ in range(4):
+                cuts.append(oracle.query(Query(oracle.domain.project(best * rng.uniform(1.0, 1.01, len(best))))))
+            found.append(cuts)
+    tasks = len(begun) // 8
+    assert not any(begun[:tasks])
+    assert any(begun[tasks:])
+    for one, other in zip(*found, strict=True):
+        assert type(one) is type(other)
+        if isinstance(one, ObjectiveCut):
+            assert one.value == other.value
+            assert (one.subgradient == other.subgradient).all()

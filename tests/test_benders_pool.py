@@ -299,7 +299,7 @@ def test_tasks_have_the_same_bits_whatever_was_done_before(vary, free):
     x, y = (np.clip(given, problem.x_lower, problem.x_upper) for given in (np.zeros(4), np.ones(4)))
     oracle, other = BendersOracle(problem, parts=4), BendersOracle(problem, parts=4)
     other.query(Query(y))
-    share_of(other._stage, y, 30, 40)
+    share_of(other._stage, y, 30, 40, [])
     with ThreadPoolExecutor(2) as executor:
         threads = BendersOracle(problem, parts=4, executor=executor)
         cuts = [one.query(Query(x)) for one in (oracle, other, threads)]

@@ -26,7 +26,7 @@ from oracle_opt.oracles.benders.infeasible_scenarios import depends_on_x
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, SECTION, VERTEX_OF, VERTICES
 from oracle_opt.oracles.benders.scenario_proof import cut_excess
-from oracle_opt.oracles.benders.scenario_solvers import MOST_CUTS, Bunched, server_of, share_of
+from oracle_opt.oracles.benders.scenario_solvers import MOST_CUTS, Bunched, Packed, server_of, share_of
 from oracle_opt.oracles.benders.scenario_values import value_bound
 from oracle_opt.oracles.benders.second_stage import Drawing, SecondStage, with_implied_bounds
 from oracle_opt.oracles.benders.second_stage_solutions import SecondStageSolutions, solved_scenarios
@@ -230,6 +230,7 @@ class BendersOracle(Oracle):
     def reset(self) -> None:
         """Forget the vertices found."""
         self._server = server_of(self._stage, range(len(self._stage.probability)))
+        self._bases: list[list[Packed]] = []  # of each task
 
     def propose(self) -> Proposal | None:
         """Propose HiGHS' x of all scenarios in one program, and the cut that its multipliers make.
@@ -261,8 +262,11 @@ class BendersOracle(Oracle):
             self._server.serve(self._stage, x, range(n_scenarios), sums)
         else:
             sections = self._stage.sections
-            parts = self._workers.run(share_of, x, successive(len(sections) or n_scenarios, self.parts))
-            shares = [share for part in parts for share in part]
+            parts = successive(len(sections) or n_scenarios, self.parts)
+            tasks = [(*part, bases) for part, bases in zip(parts, self._bases or [[]] * len(parts), strict=True)]
+            answers = self._workers.run(share_of, x, tasks)
+            self._bases = [bases for _, bases in answers]
+            shares = [share for part, _ in answers for share in part]
             each = [section.empty_sums(x) for section in sections]
             for own, share in zip(each or [sums] * len(shares), shares, strict=True):
                 own.add_share(share)

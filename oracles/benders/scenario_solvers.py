@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
+import highspy
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +20,7 @@ from oracle_opt.oracles.benders.second_stage import SecondStage
 from oracle_opt.oracles.benders.vertices import MOST_BYTES, Indices, Pool, Vertices, bytes_of_one
 
 MOST_CUTS = 50  # feasibility cuts of one answer
+Packed = dict[int, tuple[bytes, bytes]]  # by scenario: where each column and each row is in its last basis
 _CHUNK = 1 << 16  # scenarios whose sides are in memory at a time
 _TIE = 1e-6  # relative difference up to which values in single precision may be one
 _TIED = 64  # vertices that are all tried where their values are one
@@ -346,6 +348,21 @@ class Warm:
             answers.take(found)
             answers.gather()
 
+    def packed(self) -> Packed:
+        """The bases as bytes, by scenario, for a task that goes elsewhere."""
+        return {
+            member: (bytes(map(int, basis.col_status)), bytes(map(int, basis.row_status)))
+            for member, basis in self._bases.items()
+        }
+
+    def unpack(self, bases: Packed) -> None:
+        """Begin at these bases."""
+        kinds = {int(kind): kind for kind in highspy.HighsBasisStatus.__members__.values()}
+        for member, (columns, rows) in bases.items():
+            basis = self._bases[member] = highspy.HighsBasis()
+            basis.col_status, basis.row_status = ([kinds[i] for i in each] for each in (columns, rows))
+            basis.valid = True
+
 
 class InSections:
     """The sections of a second stage, each served by itself."""
@@ -370,16 +387,22 @@ def server_of(stage: SecondStage, scenarios: range) -> Bunched | Singly | Warm |
     return Bunched(stage, stage.start) if stage.problem.only_rows_vary else Singly(stage, scenarios)
 
 
-def share_of(stage: SecondStage, x: Vector, first: int, last: int) -> list[Share]:
-    """Sums over scenarios `first` to `last` - 1, or those of so many sections.
+def share_of(
+    stage: SecondStage, x: Vector, first: int, last: int, bases: list[Packed]
+) -> tuple[list[Share], list[Packed]]:
+    """Sums over scenarios `first` to `last` - 1, or those of so many sections, and the bases to begin at next time.
 
-    They are found by programs that have solved nothing: they have no history.
+    Programs begin at the bases that the last query ended with, and know nothing else of it: who does the task moves no
+    bit.
     """
     if stage.sections:
-        count = len(stage.probability)
-        return [share for section in stage.sections[first:last] for share in share_of(section, x, 0, count)]
+        count, sections = len(stage.probability), stage.sections[first:last]
+        each = [share_of(section, x, 0, count, bases[i : i + 1]) for i, section in enumerate(sections)]
+        return [share for shares, _ in each for share in shares], [one for _, own in each for one in own]
     sums, scenarios = stage.empty_sums(x), range(first, last)
     server, fresh = server_of(stage, scenarios), copy(stage)
     fresh.interiors = stage.interiors.anew()
+    if isinstance(server, Warm):
+        server.unpack(bases[0] if bases else {})
     server.serve(fresh, x, scenarios, sums)
-    return [sums.share()]
+    return [sums.share()], [server.packed() if isinstance(server, Warm) else {}]
