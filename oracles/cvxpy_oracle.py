@@ -18,6 +18,7 @@ from oracle_opt.domains.domain import checked_domain
 from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.conic.rows import promised_bounds
+from oracle_opt.oracles.disciplined import culprit, refuse_integers, refuse_undisciplined
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
@@ -102,10 +103,7 @@ class CvxpyOracle(Oracle):
     ) -> None:
         import cvxpy as cp
 
-        if not isinstance(problem, cp.Problem):
-            raise InvalidArgument(f"`problem` must be a cvxpy.Problem, got {shown(problem)}")
-        if problem.is_mixed_integer():
-            raise InvalidArgument("`problem` must have continuous variables only; relax its integer ones")
+        refuse_integers(problem)
         if not isinstance(solver, str) or solver not in cp.installed_solvers():
             raise InvalidArgument(f"`solver` must be one of {', '.join(cp.installed_solvers())}, got {shown(solver)}")
         if options is not None:
@@ -315,8 +313,7 @@ def _joint(problem: cp.Problem, chosen: Sequence[cp.Parameter]) -> tuple[Any, li
     """Objective to minimize, constraints, and the variables that stand for the parameters; DCP in all of them."""
     import cvxpy as cp
 
-    if not problem.is_dcp():
-        raise InvalidArgument(f"`problem` must be convex by cvxpy's rules (DCP), and is not at {_culprit(problem)}")
+    refuse_undisciplined(problem)
     fixed = {id(p): cp.Constant(p.value) for p in problem.parameters() if not any(p is other for other in chosen)}
     minimized = problem.objective.args[0]
     if isinstance(problem.objective, cp.Maximize):
@@ -338,16 +335,8 @@ def _joint(problem: cp.Problem, chosen: Sequence[cp.Parameter]) -> tuple[Any, li
     words = "" if problem.is_dcp(dpp=True) else "; it is not parametrized by the rules (DPP) either"
     raise InvalidArgument(
         f"`problem` must be convex in variables and parameters together by cvxpy's rules, else its value is not convex "
-        f"in the parameters, and is not at {_culprit(joint)}{words}"
+        f"in the parameters, and is not at {culprit(joint)}{words}"
     )
-
-
-def _culprit(problem: cp.Problem) -> str:
-    """The smallest expression that breaks the rules, in words."""
-    broken: Any = next(part for part in (problem.objective, *problem.constraints) if not part.is_dcp())
-    while deeper := [argument for argument in broken.args if not argument.is_dcp()]:
-        broken = deeper[0]
-    return str(broken)
 
 
 def _declared(parameters: Sequence[cp.Parameter], radius: float) -> Domain:

@@ -302,3 +302,19 @@ def test_numbers_that_are_not_finite_are_refused_in_the_words_of_the_model():
             ConicOracle.from_cvxpy(cp.Problem(cp.Minimize(cp.sum(x)), [x >= 0, row]))
     with pytest.raises(InvalidArgument, match=r"^`problem` must have finite numbers .*; look at minimize"):
         ConicOracle.from_cvxpy(cp.Problem(cp.Minimize(cp.sum(x) + inf), [x >= 0]))
+
+
+def test_what_breaks_the_rules_is_named():
+    x, on = cp.Variable(name="x"), cp.Variable(2, boolean=True, name="on")
+    count = cp.Variable(integer=True, name="count")
+    for problem, words in (
+        (
+            cp.Problem(cp.Minimize(x), [x >= 1, cp.sqrt(x + 1) <= 2]),
+            ("not at PowerApprox(x + 1.0, 0.5) <= 2.0", "DQCP"),
+        ),
+        (cp.Problem(cp.Minimize(x + cp.ceil(x)), [x >= 1]), ("not at ceil(x)",)),
+        (cp.Problem(cp.Minimize(x + on[0] + count), [x >= 1]), ("these are whole: ", "on", "count")),
+    ):
+        with pytest.raises(InvalidArgument) as refusal:
+            ConicOracle.from_cvxpy(problem)
+        assert all(word in str(refusal.value) for word in words)

@@ -18,6 +18,7 @@ from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefini
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.power import Power
 from oracle_opt.oracles.conic.row_matrix import RowMatrix, entries, row_matrix
+from oracle_opt.oracles.disciplined import refuse_integers, refuse_undisciplined
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
@@ -249,12 +250,8 @@ def conic_form(problem: cp.Problem) -> tuple[ConicProblem, Callable[[Vector], Va
     import cvxpy as cp
     from cvxpy.reductions.solution import Solution
 
-    if not isinstance(problem, cp.Problem):
-        raise InvalidArgument(f"`problem` must be a cvxpy.Problem, got {shown(problem)}")
-    if not problem.is_dcp():
-        raise InvalidArgument("`problem` must be convex by cvxpy's rules (DCP), and problem.is_dcp() is False")
-    if problem.is_mixed_integer():
-        raise InvalidArgument("`problem` must have continuous variables only; relax its integer ones")
+    refuse_integers(problem)
+    refuse_undisciplined(problem)
     empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
     if empty:
         raise InvalidArgument(f"`problem` must have values for all parameters, got none for {', '.join(empty)}")
