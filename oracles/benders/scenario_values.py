@@ -46,6 +46,7 @@ _MOST_JOINT = 30  # scenarios that such a point is looked for together
 _MOST_SEARCHED = 5  # scenarios with programs of their own that are searched before points next to x
 _ONE = 1
 _STARTS = (0.0, 1e-6, 1e-4, 1e-2, 1.0)  # of the way to the point inside: where fractions begin, one after the other
+_NEXT = 1e-9  # to an end, relative to 1 and to it: HiGHS' tolerance
 _REFINED = 4  # steps of refinement
 _LOST = 5e-10  # of the value: where more is lost in its proof, that does not tell against a claim
 
@@ -320,6 +321,10 @@ def _bounds(data: ScenarioData, group: AlikeScenarios, y: NDArray[np.longdouble]
     patterns, of_pattern = np.unique(room, axis=0, return_inverse=True)
     for number, moves in enumerate(patterns):
         mine = np.flatnonzero(of_pattern.ravel() == number)
+        ends = y_lower[~moves], y_upper[~moves]
+        for held in ends:  # what may not move is at its end, not next to it
+            at = np.abs(y[np.ix_(mine, ~moves)] - held) <= _NEXT * (1.0 + np.abs(held))
+            y[np.ix_(mine, ~moves)] = np.where(at, held, y[np.ix_(mine, ~moves)])
         solver = _right_inverse(W[equations], moves)
         if solver is None:
             continue
@@ -336,9 +341,11 @@ def _right_inverse(W: sparse.csr_array, moves: NDArray[np.bool_]) -> tuple[Matri
     """R of shape (k, number of equations), 0 where y may not move, and the row sums of its sizes over ``1 - eta``."""
     m, k = W.shape
     R = np.zeros((k, m))
+    part = W[:, moves]
+    able = np.flatnonzero(np.diff(part.indptr))  # an equation of what may not move holds, or does not
+    part, m = part[able], len(able)
     if not m:
         return R, np.zeros(k)
-    part = W[:, moves]
     if part.shape[1] < m:
         return None
     for inverse in (_by_normal_equations, lambda part: np.linalg.pinv(part.toarray())):
@@ -348,7 +355,7 @@ def _right_inverse(W: sparse.csr_array, moves: NDArray[np.bool_]) -> tuple[Matri
         doubt = EPS * (part.shape[1] + 4) * (abs(part) @ np.abs(own))
         eta = float((np.abs(np.eye(m) - part @ own) + doubt).sum(axis=1).max())
         if eta < 0.01:
-            R[moves] = own
+            R[np.ix_(moves, able)] = own
             return R, 1.02 * np.abs(R).sum(axis=1)
     return None
 
@@ -380,13 +387,14 @@ def _proven_costs(
     point = np.clip(point, *bounds)
     rows, sizes = (W @ point.T).T, (abs(W) @ np.abs(point).T).T
     error = error + UNIT * (np.diff(group.W.indptr) + 4) * sizes
-    missed = np.max((np.abs(lower - rows) + error)[:, equations], axis=1, initial=0.0)
+    off, able = (np.abs(lower - rows) + error)[:, equations], R.any(axis=0)
+    missed = np.max(off[:, able], axis=1, initial=0.0)
     step = missed[:, None] * reach
     need = (error + (abs(W) @ step.T).T) * (1.0 + 1e-9)
     fits = ((rows - lower >= need) & (upper - rows >= need) | equations).all(axis=1)
     wide = step * (1.0 + 1e-9)
     held = (step == 0) | ((point - bounds[0] >= wide) & (bounds[1] - point >= wide))
-    fits &= held.all(axis=1)
+    fits &= held.all(axis=1) & (off[:, ~able] == 0).all(axis=1)
     sized = np.abs(group.cost) * (np.abs(point) + step)
     cost = point @ group.cost.astype(np.longdouble) + step @ np.abs(group.cost)
     cost += UNIT * (2 * point.shape[1] + 6) * sized.sum(axis=1)
