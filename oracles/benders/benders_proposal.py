@@ -26,7 +26,7 @@ from oracle_opt.proposal import Proposal
 
 # Rows of all scenarios together up to which HiGHS is asked first (docs/peers.md), and where the second stage is so
 # large that cuts take a program for each scenario; the latter was seen to hold at 3,800 and 38,000 rows.
-MOST_ROWS, MOST_ROWS_ALONE = 8_000, 20_000
+MOST_ROWS, MOST_ROWS_ALONE = 10_000, 20_000
 
 
 def proposed(stage: SecondStage, domain: Domain) -> Proposal | None:

@@ -25,7 +25,6 @@ from scipy.sparse import linalg as sparse_linalg
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.benders.dual_simplex import small_enough
 from oracle_opt.oracles.benders.exact_stage import ExactStage, Side
 from oracle_opt.oracles.benders.proven_vertices import ProvenVertices
 from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData
@@ -285,8 +284,6 @@ def _refined(data: ScenarioData, group: AlikeScenarios, y: Matrix, bases: Bases)
     """The vertices of the bases in extended precision: what a row that is tight misses then needs hardly any room."""
     m, k = group.W.shape
     found = y.astype(np.longdouble)
-    if small_enough((m, k)):  # fractions do these
-        return found
     C = sparse.csc_array(sparse.hstack([group.W, -sparse.eye_array(m)]))
     for i, which in enumerate(bases.which.tolist()):
         at = bases.at[which] if which >= 0 else np.zeros(0)
@@ -296,6 +293,7 @@ def _refined(data: ScenarioData, group: AlikeScenarios, y: Matrix, bases: Bases)
         low = np.r_[data.problem.y_lower, group.sides.lower[i]]
         high = np.r_[data.problem.y_upper, group.sides.upper[i]]
         v = np.where(at == LOWER, low, np.where(at == UPPER, high, 0.0))
+        v[np.isinf(v)] = 0.0
         try:
             factors = sparse_linalg.splu(C[:, basic])
         except RuntimeError:  # singular
@@ -323,8 +321,9 @@ def _bounds(data: ScenarioData, group: AlikeScenarios, y: NDArray[np.longdouble]
         mine = np.flatnonzero(of_pattern.ravel() == number)
         ends = y_lower[~moves], y_upper[~moves]
         for held in ends:  # what may not move is at its end, not next to it
-            at = np.abs(y[np.ix_(mine, ~moves)] - held) <= _NEXT * (1.0 + np.abs(held))
-            y[np.ix_(mine, ~moves)] = np.where(at, held, y[np.ix_(mine, ~moves)])
+            here = y[np.ix_(mine, ~moves)]
+            at_end = np.isfinite(held) & (np.abs(here - held) <= _NEXT * (1.0 + np.abs(held)))
+            y[np.ix_(mine, ~moves)] = np.where(at_end, held, here)
         solver = _right_inverse(W[equations], moves)
         if solver is None:
             continue
