@@ -137,7 +137,7 @@ def test_bounds_hold_in_a_run_of_many_variables(generator):
 
 @pytest.mark.parametrize("seed", range(300))
 def test_steps_of_multipliers_keep_their_sum_where_rounding_takes_all_of_them(seed):
-    """Nearly all weight on one row, flat but for rounding, where others are steep; the last entry adds up to nothing."""
+    """Nearly all weight is on one row that is flat but for rounding, and the others are steep."""
     rng = np.random.default_rng(seed)
     m = int(rng.integers(2, 12))
     root = rng.normal(size=(m, 15)) * 10.0 ** np.where(rng.random(m) < 0.5, rng.uniform(-12, -8, m), 0.0)[:, None]
