@@ -26,7 +26,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/cython-lint oracles generators
+	$(BIN)/cython-lint oracle_opt oracles generators
 	$(BIN)/python tools/link_types.py
 	$(BIN)/mypy
 	# an editable install builds what changed when it is imported: once, before two processes do; and it keeps no bytecode

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from oracle_opt._deadline import Deadline
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import BoundTracker
 from oracle_opt.checks import check_cut
-from oracle_opt.consistency import contradiction
+from oracle_opt.consistency import contradiction, suspects
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query, is_infinite
 from oracle_opt.domains import Domain
 from oracle_opt.errors import OutOfTime, Refuted
@@ -93,7 +94,8 @@ class Confirmation:
         if count <= 0:
             return ""
         away = max((float(np.linalg.norm(cut.point - best.point)) for _, cut in self._held), default=0.0)
-        silent = 0
+        answers, silent = [*self._held, (self._n_answers, best)], 0
+        n_known = len(answers)
         for point in _around(best.point, away, self._oracle.domain, count):
             self.n_probes += 1
             try:
@@ -105,11 +107,13 @@ class Confirmation:
                 continue
             if is_infinite(cut):
                 continue
-            number = self._n_answers + self.n_probes
-            for known, one in (*self._held, (self._n_answers, best)):
-                if words := bounds.exceeded(cut) or contradiction(one, cut, known, number):
-                    return words
-            self._held.append((number, _bare(cut)))
+            if words := bounds.exceeded(cut):
+                return words
+            answers.append((self._n_answers + self.n_probes, _bare(cut, cut.further)))
+        for i, j in suspects([cut for _, cut in answers], n_known):
+            (first, one), (second, other) = answers[i], answers[j]
+            if words := contradiction(one, other, first, second):
+                return words
         heard = f", of which {silent} gave no answer" if silent else ""
         self.checks.append(
             f"{self.n_probes} further points were asked{heard}, and none contradicts an answer or a bound."
@@ -117,11 +121,11 @@ class Confirmation:
         return ""
 
 
-def _bare(cut: Cut) -> Cut:
-    """The cut without all that came with it, which may be large."""
+def _bare(cut: Cut, further: tuple[Any, ...] = ()) -> Cut:
+    """The cut, with such further ones, without all else that came with it, which may be large."""
     if isinstance(cut, ObjectiveCut):
-        return ObjectiveCut(cut.point, cut.value, cut.subgradient, cut.error)
-    return FeasibilityCut(cut.point, cut.violation, cut.normal, error=cut.error)
+        return ObjectiveCut(cut.point, cut.value, cut.subgradient, cut.error, further=further)
+    return FeasibilityCut(cut.point, cut.violation, cut.normal, further, error=cut.error)
 
 
 def _around(best: Vector, away: float, domain: Domain, count: int) -> Iterator[Vector]:

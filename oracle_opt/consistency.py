@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -131,6 +133,27 @@ class AnswerMemory:
         return _noise(
             abs(float(self._values[i])) + abs(cut.value), steepest, np.abs(self._points[i]) + np.abs(cut.point)
         )
+
+
+def suspects(cuts: Sequence[Cut], first: int) -> list[tuple[int, int]]:
+    """The pairs i < j, j at least `first`, that may contradict each other: by half of what `contradiction` allows."""
+    points = np.array([cut.point for cut in cuts])
+    uppers = np.array([cut.value + cut.error if isinstance(cut, ObjectiveCut) else np.inf for cut in cuts])
+    claims = [
+        (i, half.value, half.subgradient, True)
+        if isinstance(half, ObjectiveCut)
+        else (i, half.violation - half.error, half.normal, False)
+        for i, cut in enumerate(cuts)
+        for half in (cut, *cut.further)
+    ]
+    owners, values, slopes, objective = (np.array(column) for column in zip(*claims, strict=True))
+    constants = values - (slopes * points[owners]).sum(axis=1)
+    stated = np.where(objective[:, None] | np.isinf(uppers), uppers, 0.0)
+    share = OBJECTIVE * np.maximum(np.abs(values)[:, None], np.abs(uppers))
+    allowed = 0.5 * np.where(objective[:, None], share, FEASIBILITY)
+    beyond = np.argwhere(~(constants[:, None] + slopes @ points.T - stated <= allowed))
+    pairs = {(min(i, j), max(i, j)) for i, j in zip(owners[beyond[:, 0]].tolist(), beyond[:, 1].tolist(), strict=True)}
+    return sorted((i, j) for i, j in pairs if i < j and j >= first)
 
 
 def contradiction(one: Cut, other: Cut, first: int, second: int) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 import oracle_opt
 from oracle_opt import Ball, Box, FunctionOracle, Minorant, Query, QueryPointGenerator, Simplex, Step, minimize
-from oracle_opt.generators import LevelSet
+from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import GramBank, MKLOracle
 
 N = 100
@@ -90,14 +90,34 @@ def test_a_warm_query_of_kernel_learning_takes_few_functions() -> None:
     assert functions_of(lambda: oracle.query(Query(points[0]))) <= 77
 
 
-def test_a_step_of_the_level_set_takes_few_functions() -> None:
+def largest_of_twenty(n: int) -> FunctionOracle:
     rng = np.random.default_rng(1)
-    slopes, constants = rng.normal(size=(20, 20)), rng.normal(size=20)
+    slopes, constants = rng.normal(size=(20, n)), rng.normal(size=20)
 
     def largest(z):
         values = slopes @ z + constants
         i = int(values.argmax())
         return float(values[i]), slopes[i]
 
-    oracle = FunctionOracle(largest, Box(-np.ones(20), np.ones(20)))
-    assert of_a_call(oracle, LevelSet, 10, 20) <= 265
+    return FunctionOracle(largest, Box(-np.ones(n), np.ones(n)))
+
+
+STEPS = {LevelSet: 235, ProximalBundle: 375}
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_a_step_of_a_master_takes_few_functions(kind) -> None:
+    assert of_a_call(largest_of_twenty(20), kind, 10, 20) <= STEPS[kind]
+
+
+@pytest.mark.parametrize("kind", [Kelley, LevelSet, ProximalBundle, AnalyticCenter])
+def test_the_probes_at_the_end_take_few_functions_a_call(kind) -> None:
+    """Each of 8 is held against up to 64 answers."""
+    results = []
+
+    def run(probes):
+        results.append(minimize(largest_of_twenty(20), kind(), rtol=1e-6, probes=probes))
+
+    few, many = (functions_of(lambda probes=probes: run(probes)) for probes in (0, "auto"))
+    assert results[1].n_probes == min(8, max(4, results[1].n_calls // 4))
+    assert (many - few) / results[1].n_calls <= 12

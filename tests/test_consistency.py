@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from provers import PROVERS
 
 from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, QueryPointGenerator, Status, Step, minimize
-from oracle_opt.consistency import AnswerMemory
+from oracle_opt.consistency import AnswerMemory, contradiction, suspects
 from oracle_opt.generators import LevelSet
 
 DOMAIN = Box(-np.ones(3), np.ones(3))
@@ -242,3 +242,40 @@ def test_a_start_outside_a_box_by_rounding_accuses_nobody(seed) -> None:
     result = minimize(oracle, point=start, max_calls=20)
     assert result.upper_bound >= 0.0
     assert not result.status.disproved
+
+
+def answers_that_may_lie(rng) -> list[ObjectiveCut | FeasibilityCut]:
+    """Of a quadratic over a half-space, in any unit and at any place, where a few are false by a little or by much."""
+    n, unit, size = int(rng.integers(1, 6)), 10.0 ** rng.uniform(-9, 9), 10.0 ** rng.uniform(-6, 6)
+    middle = size * rng.choice([0.0, 1.0, 1e6]) * rng.normal(size=n)
+    constant, normal = rng.choice([0.0, 1.0, 1e9]) * rng.normal(), rng.normal(size=n) / size
+    cuts: list[ObjectiveCut | FeasibilityCut] = []
+    for _ in range(int(rng.integers(2, 12))):
+        away = size * rng.normal(size=n)
+        z = middle + away
+        lie = (rng.random() < 0.2) * 10.0 ** rng.uniform(-9, 1) * rng.choice([-1.0, 1.0])
+        beyond = float(normal @ away) - 0.5
+        if beyond > 0:
+            half = FeasibilityCut(z, beyond + abs(lie), normal)
+            cuts.append(replace(half, further=(half,) * int(rng.integers(0, 2))))
+        else:
+            value, slope = unit * (constant + away @ away / size**2 + lie), 2 * unit * away / size**2
+            cut = ObjectiveCut(z, value, slope, error=unit * 1e-9 * (rng.random() < 0.3))
+            higher = replace(cut, value=cut.value + unit * (rng.random() < 0.1))
+            cuts.append(replace(cut, further=(higher,) * int(rng.integers(0, 2))))
+    return cuts
+
+
+def test_all_pairs_that_contradict_each_other_are_suspects_and_few_others() -> None:
+    rng = np.random.default_rng(0)
+    found = accused = possible = 0
+    for _ in range(2000):
+        cuts = answers_that_may_lie(rng)
+        first = int(rng.integers(0, len(cuts)))
+        pairs = [(i, j) for j in range(first, len(cuts)) for i in range(j)]
+        false = {(i, j) for i, j in pairs if contradiction(cuts[i], cuts[j], i, j)}
+        some = suspects(cuts, first)
+        assert some == sorted(some)
+        assert false <= set(some) <= set(pairs)
+        found, accused, possible = found + len(false), accused + len(some), possible + len(pairs)
+    assert 500 < found <= accused < 1.1 * found < 0.1 * possible

@@ -22,7 +22,7 @@ from oracle_opt import (
     minimize,
 )
 from oracle_opt._deadline import Deadline, seconds_left
-from oracle_opt.domains.nonnegative_quadratic import nonnegative_quadratic
+from oracle_opt.domains._multipliers import nonnegative_quadratic
 from oracle_opt.domains.projection import project_on_cuts
 from oracle_opt.generators import Ellipsoid, Kelley
 from oracle_opt.generators.masters.barrier import Polytope, analytic_center

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, ProductOfSimplices, Simplex, Status, minimize
 from oracle_opt._highs_model import HighsProgram, units_of
-from oracle_opt.domains.nonnegative_quadratic import nonnegative_quadratic
+from oracle_opt.domains._multipliers import nonnegative_quadratic
 from oracle_opt.domains.projection import Projection, project_on_cuts
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet
 from oracle_opt.generators.masters import level_projection

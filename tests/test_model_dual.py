@@ -10,7 +10,7 @@ from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, minimi
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet
 from oracle_opt.generators.masters import CutPool, CuttingPlaneModel
 from oracle_opt.generators.masters.linear_program import ModelLP
-from oracle_opt.generators.masters.model_dual import ENOUGH, ModelDual
+from oracle_opt.generators.masters.model_dual import ENOUGH, ModelDual, ascent_step
 from oracle_opt.problems import max_affine
 
 
@@ -133,6 +133,22 @@ def test_bounds_hold_in_a_run_of_many_variables(generator):
     assert (history.upper_bound >= made.optimum - 1e-9).all()
     assert isinstance(generator._model._lp, ModelDual)
     assert result.success or isinstance(generator, Kelley | AnalyticCenter) or generator.max_cuts == 15
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_steps_of_multipliers_keep_their_sum_where_rounding_takes_all_of_them(seed):
+    """Nearly all weight is on one row that is flat but for rounding, and the others are steep."""
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 12))
+    root = rng.normal(size=(m, 15)) * 10.0 ** np.where(rng.random(m) < 0.5, rng.uniform(-12, -8, m), 0.0)[:, None]
+    root[rng.integers(m)] = 0.0
+    start = np.where(rng.random(m) < 0.5, 10.0 ** rng.uniform(-12, -8, m), 0.0)
+    start[int(np.linalg.norm(root, axis=1).argmin())] = 1.0
+    count = m - int(rng.random() < 0.3)
+    gradient = -(10.0 ** rng.uniform(-9, 0, m))
+    step = ascent_step(root @ root.T, gradient, start, count, np.full(m, 1e-6))
+    assert (start + step >= 0).all()
+    assert abs(step[:count].sum()) <= 1e-9
 
 
 def test_a_kink_in_every_variable():

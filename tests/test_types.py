@@ -10,7 +10,8 @@ import sys
 import pytest
 from checkout import ROOT, needs_sources
 
-COMPILED = sorted(path.relative_to(ROOT) for path in (ROOT / "oracles").rglob("*.pyx"))
+FOLDERS = ("oracle_opt", "oracles", "generators")
+COMPILED = sorted(path.relative_to(ROOT) for folder in FOLDERS for path in (ROOT / folder).rglob("*.pyx"))
 PROGRAM = """
 from oracle_opt import Result, minimize
 from oracle_opt.generators import LevelSet
@@ -56,7 +57,7 @@ def test_program_of_a_user_is_checked(tmp_path):
 @pytest.mark.parametrize("source", COMPILED, ids=str)
 def test_compiled_module_is_declared(source):
     """The names a stub declares are those the module defines, and functions have the same parameters."""
-    module = importlib.import_module("oracle_opt." + ".".join(source.with_suffix("").parts))
+    module = importlib.import_module("oracle_opt." + ".".join(source.with_suffix("").parts).removeprefix("oracle_opt."))
     declared = {}
     for node in ast.parse((ROOT / source.with_suffix(".pyi")).read_text()).body:
         if isinstance(node, ast.FunctionDef):

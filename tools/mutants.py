@@ -67,12 +67,12 @@ def make_copy(folder: Path) -> Path:
     for part in ("oracles", "generators"):
         shutil.copytree(ROOT / part, tree / "oracle_opt" / part, ignore=shutil.ignore_patterns("__pycache__"))
         (tree / part).symlink_to(tree / "oracle_opt" / part)
-    parts = ("oracles", "generators")
+    parts = ("oracle_opt", "oracles", "generators")
     sources = {path.stem: path.relative_to(ROOT).parent for part in parts for path in (ROOT / part).rglob("*.pyx")}
     for built in (one for part in parts for one in (ROOT / "build").glob(f"cp*/{part}/**/*.so")):
         folder = built.parent.relative_to(next((ROOT / "build").glob("cp*")))
         plain = built.parent.name in parts
-        shutil.copy(built, tree / "oracle_opt" / (sources[built.name.split(".")[0]] if plain else folder) / built.name)
+        shutil.copy(built, tree / (sources[built.name.split(".")[0]] if plain else folder) / built.name)
     for built in (ROOT / "build").glob("cp*/*.so"):  # what the compiled modules share
         shutil.copy(built, tree / "oracle_opt" / built.name)
     for path in ROOT.iterdir():

@@ -238,6 +238,8 @@ def ascent_step(hessian: Matrix, gradient: Vector, start: Vector, count: int, to
         seconds_left()
         chosen = np.flatnonzero(support)
         part, e = hessian[chosen[:, None], chosen], ones[chosen]
+        if not e.any():  # by rounding the remaining multipliers add up to nothing
+            return np.zeros(len(start))
         rho = float(part.diagonal().mean()) or 1.0
         part += rho * e[:, None] * e
         part[np.diag_indices(len(chosen))] += ridge
@@ -247,6 +249,7 @@ def ascent_step(hessian: Matrix, gradient: Vector, start: Vector, count: int, to
             continue
         plain, normal = both.T
         moved = plain - (e @ plain) / (e @ normal) * normal
+        moved -= (e @ moved) / (e @ normal) * normal  # once more, as rows that are flat have large numbers
         known = start[chosen] + step[chosen]
         falling = (known + moved <= 0) & (moved < 0)
         if falling.any():

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from oracle_opt import Domain
-from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains import LinearConstraints
+from oracle_opt.domains._multipliers import BoundsDual, simplex_quadratic
 from oracle_opt.domains.projection import RIDGE, dual_function, face_hessian, line_search
 
 GOOD = 1e3  # so many times the tolerances are still good enough
 USABLE = 0.1  # share of the decrease that a minimizer may lack: what it gains is measured by the oracle, not here
-FLAT = 1e-8  # flatter rows, of the steepest one's slope, are scaled as if they had this share of it
 IDLE = 2  # steps that do not halve a gap which is good enough: the rest is rounding
 
 
@@ -118,9 +116,13 @@ def proximal_point(
     while True:
         chosen = np.flatnonzero(used)
         rows = _Rows(matrix[chosen], rhs[chosen], int(used[:n_objective].sum()), equation[chosen])
-        z, u[chosen] = _newton(
-            domain, constraints, center, metric, rows, u[chosen], tolerance, floor, allowed, max_steps
-        )
+        if constraints.has_bounds_alone:
+            steps = BoundsDual(constraints, center, metric, rows.matrix, rows.rhs, u[chosen], n_equations)
+            z, u[chosen] = steps.minimize(rows.n_objective, tolerance, floor, allowed, max_steps)
+        else:
+            z, u[chosen] = _newton(
+                domain, constraints, center, metric, rows, u[chosen], tolerance, floor, allowed, max_steps
+            )
         gradient = matrix @ z - rhs
         height = float(gradient[:n_objective][used[:n_objective]].max())
         enough = tolerance * abs(height) + floor
@@ -162,7 +164,6 @@ def _newton(
     z, dual = dual_function(domain, center, metric, matrix, rhs, u)
     least, idle = np.inf, 0  # smallest gap so far, steps that did not halve it
     for _ in range(max_steps):
-        seconds_left()
         gradient = matrix @ z - rhs
         enough = tolerance * abs(float(gradient[:n_objective].max())) + floor
         gap, violation = _gap(gradient, u, n_objective), _violation(gradient, n_objective, rows.equation)
@@ -173,8 +174,8 @@ def _newton(
             return z, u
         hessian = face_hessian(constraints, metric, matrix, z)
         hessian[np.diag_indices(len(u))] += ridge
-        small = 0.1 * np.where(np.arange(len(u)) < n_objective, enough, allowed)
-        model = _simplex_quadratic(hessian, gradient + hessian @ u, u, n_objective, small, rows.equation)
+        linear, n_free = gradient + hessian @ u, int(rows.equation.sum())
+        model = simplex_quadratic(hessian, linear, u, n_objective, 0.1 * enough, 0.1 * allowed, n_free)
         moved = line_search(domain, center, metric, matrix, rhs, u, model - u, gradient, dual)
         if moved is None:
             return z, u
@@ -189,67 +190,3 @@ def _gap(gradient: Vector, u: Vector, n_objective: int) -> float:
 
 def _violation(gradient: Vector, n_objective: int, equation: NDArray[np.bool_]) -> float:
     return float(np.where(equation, np.abs(gradient), gradient)[n_objective:].max(initial=0.0))
-
-
-def _simplex_quadratic(
-    hessian: Matrix,
-    linear: Vector,
-    start: Vector,
-    count: int,
-    tolerance: Vector,
-    free: NDArray[np.bool_],
-    max_steps: int = 300,
-) -> Vector:
-    """``min 1/2 v @ hessian @ v - linear @ v``, v >= 0 where not free, whose first `count` entries add up to one.
-
-    By `nonnegative_quadratic`; on a support ``H + rho e e'`` is factorized, which changes nothing on ``e @ v = 1``.
-    """
-    v = start.copy()
-    support = (v > 0) | free
-    refused = np.zeros(len(v), dtype=bool)  # rows that entered and left at once, as their gain was rounding
-    added = -1
-    ones = np.zeros_like(v)
-    ones[:count] = 1.0
-    for _ in range(max_steps):
-        seconds_left()
-        e = ones[support]
-        if not e.any():  # by rounding the remaining multipliers add up to nothing
-            return start
-        part = hessian[np.ix_(support, support)]
-        # in units in which all rows are as steep as each other
-        unit = np.sqrt(np.diag(part))
-        unit = np.maximum(unit / unit.max(), FLAT)
-        e = e / unit
-        part /= np.outer(unit, unit)
-        rho = float(np.diag(part).max() * np.count_nonzero(e) / (e @ e))
-        part += rho * np.outer(e, e)
-        _, both, info = scipy.linalg.lapack.dposv(part, np.column_stack([linear[support] / unit, e]))
-        if info != 0:
-            return v
-        plain, normal = both.T
-        solved = np.zeros_like(v)
-        with np.errstate(all="ignore"):  # the pieces of a support may cancel: what comes out is refused below
-            multiplier = (e @ plain - 1.0) / (e @ normal)
-            solved[support] = (plain - multiplier * normal) / unit
-        if not np.isfinite(solved).all():
-            return v
-        blocked = support & (solved <= 0) & ~free
-        if blocked.any():
-            fall = v[blocked] - solved[blocked]  # 0 where both are 0
-            room = np.divide(v[blocked], fall, out=np.zeros(len(fall)), where=fall > 0)
-            v = np.where(support, v + room.min() * (solved - v), 0.0)
-            leaving = int(np.flatnonzero(blocked)[room.argmin()])
-            refused[leaving] |= leaving == added
-            support[leaving] = False
-            support &= (v > 0) | free
-            v[~support] = 0.0
-            continue
-        v = solved
-        # H v = linear - (multiplier + rho) e on the support
-        gain = np.where(support | refused, -np.inf, linear - hessian @ v - (multiplier + rho) * ones)
-        gain = np.where(gain <= tolerance, -np.inf, gain)
-        added = int(gain.argmax())
-        if np.isneginf(gain[added]):
-            return v
-        support[added] = True
-    return v

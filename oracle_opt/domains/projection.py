@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains import Domain, LinearConstraints
-from oracle_opt.domains.nonnegative_quadratic import nonnegative_quadratic
+from oracle_opt.domains._multipliers import BoundsDual, nonnegative_quadratic
 
 RIDGE = 1e-15  # relative to the largest row: near-parallel cuts make the Hessian singular up to rounding
 
@@ -59,9 +58,13 @@ def project_on_cuts(
     while True:
         chosen = np.flatnonzero(used)
         rows, sides = _divided(matrix[chosen], unit[chosen]), rhs[chosen] / unit[chosen]
-        rows, sides = _less_equalities(constraints, center, rows, sides)
-        problem = _Dual(domain, constraints, center, metric, rows, sides, equation[chosen])
-        z, u[chosen], steps = _newton(problem, u[chosen], tolerance, max_steps)
+        if constraints.has_bounds_alone and isinstance(rows, np.ndarray):
+            steps_of = BoundsDual(constraints, center, metric, rows, sides, u[chosen], n_equations)
+            z, u[chosen], steps = steps_of.project(tolerance, max_steps)
+        else:
+            rows, sides = _less_equalities(constraints, center, rows, sides)
+            problem = _Dual(domain, constraints, center, metric, rows, sides, equation[chosen])
+            z, u[chosen], steps = _newton(problem, u[chosen], tolerance, max_steps)
         max_steps -= steps
         violation = (matrix @ z - rhs) / unit
         violation[equation] = np.abs(violation[equation])
@@ -91,7 +94,6 @@ def _newton(dual: _Dual, u: Vector, tolerance: float, max_steps: int) -> tuple[V
     z, value = dual_function(domain, center, metric, matrix, rhs, u)
     near = 0
     for step in range(max_steps):
-        seconds_left()
         gradient = matrix @ z - rhs
         slack = float(np.abs(u * gradient).max(initial=0.0))
         violation = float(np.where(dual.equation, np.abs(gradient), gradient).max(initial=0.0))
@@ -102,7 +104,9 @@ def _newton(dual: _Dual, u: Vector, tolerance: float, max_steps: int) -> tuple[V
         # The local model of the dual, with just as much ridge as keeps it definite, maximized over u >= 0 exactly.
         hessian = face_hessian(dual.constraints, metric, matrix, z)
         hessian[np.diag_indices(len(u))] += ridge
-        model = nonnegative_quadratic(hessian, gradient + hessian @ u, u, 0.1 * tolerance, free=dual.equation)
+        model = nonnegative_quadratic(
+            hessian, gradient + hessian @ u, u, 0.1 * tolerance, n_free=int(dual.equation.sum())
+        )
         moved = line_search(domain, center, metric, matrix, rhs, u, model - u, gradient, value)
         if moved is None:
             return z, u, step + 1
