@@ -80,7 +80,7 @@ def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
     """The choice and its reason: the first line that holds decides."""
     instance("oracle", oracle, Oracle, "an Oracle; wrap a function in FunctionOracle")
     domain, gives = oracle.domain, oracle.gives
-    constraints, simplices, n = domain.linear_constraints(), domain.simplices(), domain.dimension
+    constraints, simplices, n = domain.stated_constraints(), domain.simplices(), domain.dimension
     cuts = FeasibilityCut in gives
     if not oracle.convex:
         reason = "the function is not convex"

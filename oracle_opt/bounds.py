@@ -296,7 +296,10 @@ class BoundTracker:
                 slope = cut.subgradient
                 constant = cut.constant
                 error, size = cut_rounding(cut.point, cut.value, slope)
-                if self._prove(BoundSource.CUT, constant, slope, error + self._domain.minimum_rounding(slope)):
+                flat = minorant is not None and not minorant.slope.any()  # which needs no program beside it
+                if not flat and self._prove(
+                    BoundSource.CUT, constant, slope, error + self._domain.minimum_rounding(slope)
+                ):
                     self._basis = cut, error
                 if weight > 0:
                     self._prove_average(cut, error, size + self._domain.extent(slope), weight)
@@ -351,7 +354,7 @@ class BoundTracker:
 
     def _prove(self, source: BoundSource, constant: float, slope: Vector, error: float, tolerance: float = 0.0) -> bool:
         """Minimize an affine function that may lie above f by an error; whether this raised the best bound."""
-        least = self._domain.minimize_linear(slope)[0]
+        least = self._domain.minimize_linear(slope)[0] if slope.any() else 0.0
         error += 2.0 * EPS * (abs(constant) + abs(least))
         return self._raise(source, constant + least - error, error, tolerance)
 

@@ -350,7 +350,8 @@ def _check_sum(cut: ObjectiveCut, domain: Domain) -> None:
     """
     if not cut.summands:
         return
-    rows = np.array([[one.value, *one.subgradient] for one in cut.summands])
+    values, slopes = ([getattr(one, name) for one in cut.summands] for name in ("value", "subgradient"))
+    rows = np.column_stack([values, slopes])
     size = np.abs(rows).sum(axis=0)
     off = rows.sum(axis=0) - np.r_[cut.value, cut.subgradient]
     above, missed, slack = float(off[0]), np.abs(off[1:]), 1e-9 * size[0]

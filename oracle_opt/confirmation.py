@@ -81,9 +81,10 @@ class Confirmation:
         if proven is None:
             return ""
         value = float(proven)
-        size = abs(best.constant) + self._oracle.domain.extent(best.subgradient)
-        size = max(size, abs(bounds.upper), abs(bounds.lower) if isfinite(bounds.lower) else 0.0, UNDERFLOW)
+        size = max(abs(bounds.upper), abs(bounds.lower) if isfinite(bounds.lower) else 0.0, UNDERFLOW)
         size = max(size, self._oracle.size_of_terms(best.point))
+        if not value - bounds.upper <= OF_VALUES * size:  # the size of terms on the domain may take programs
+            size = max(size, abs(best.constant) + self._oracle.domain.extent(best.subgradient))
         if not value - bounds.upper <= OF_VALUES * size:
             return f"the value at the best point is {value!r} by the data, and {bounds.upper!r} was stated"
         self.checks.append(f"The value at the best point was recomputed from the data: it is at most {value!r}.")

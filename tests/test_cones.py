@@ -1,9 +1,13 @@
 """Cones: what was once called feasible, what half-spaces and distances mean, and which vectors are in the dual cone."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from scipy import sparse
 
 from oracle_opt import Box, FeasibilityCut, FreeSpace, ObjectiveCut, Query
+from oracle_opt.errors import Refuted
 from oracle_opt.oracles import (
     ConicOracle,
     Exponential,
@@ -13,6 +17,8 @@ from oracle_opt.oracles import (
     SecondOrder,
     Zero,
 )
+from oracle_opt.oracles.conic import conic_value_proof, half_spaces
+from oracle_opt.proof.enclosure import Enclosure
 
 CONES = [
     Zero(3),
@@ -154,3 +160,74 @@ def test_the_error_of_a_feasibility_cut_holds_what_a_cone_takes_for_rounding(ord
     errors = [one.error for one in cuts for _ in kept]
     assert all(claim <= error for claim, error in zip(claims, errors, strict=True))
     assert max(errors) <= 1e-12 * order**2 * 1e6
+
+
+def points_of_all_sizes(cone, seed):
+    """Random points, points at the boundary and beside it, zeros and what is next to nothing or huge."""
+    rng, k = np.random.default_rng(seed), cone.dimension
+    drawn = rng.normal(size=(40, k)) * 10.0 ** rng.integers(-6, 6, size=(40, 1))
+    at = np.array([cone.project(one) for one in drawn])
+    away = 10.0 ** rng.integers(-16, -6, size=(40, 1)) * np.abs(at).max(axis=1, keepdims=True)
+    beside = at + away * rng.normal(size=at.shape)
+    corners = np.vstack([np.zeros(k), np.eye(k), -np.eye(k)])
+    rows = np.vstack([drawn, at, beside, corners])
+    return np.vstack([rows, *(unit * rows[::7] for unit in (1e-300, 1e-160, 1e150, 1e290))])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("cone", [SecondOrder(1), SecondOrder(2), SecondOrder(7), Exponential()], ids=repr)
+def test_points_of_many_cones_are_in_them_in_fractions_and_as_near_as_those_of_one(cone, seed):
+    points = points_of_all_sizes(cone, seed)
+    near = cone.nearby(points)
+    known = np.isfinite(near).all(axis=1)
+    assert known.mean() > (0.99 if isinstance(cone, SecondOrder) else 0.2)
+    for v, p in zip(points[known], near[known], strict=True):
+        if isinstance(cone, SecondOrder):
+            t, *u = map(Fraction, p.tolist())
+            assert t >= 0
+            assert sum(one**2 for one in u) <= t**2
+        else:
+            x, y, z = p.tolist()
+            assert y > 0
+            assert z > 0
+            logs = [Enclosure.of(np.array(one), exact=True).log() for one in (z, y)]
+            assert Fraction(x) <= ((logs[0] - logs[1]) * Fraction(y)).lower.item()
+        size = float(np.abs(v).max())
+        distance = float(np.linalg.norm((p - v) / size)) if size else 0.0
+        one_by_one = cone.distance(v) / size if size else 0.0
+        if isinstance(cone, SecondOrder) or one_by_one < 1e-9:
+            assert distance <= 1.01 * one_by_one + 1e-12 * max(1.0, distance)
+        assert distance >= 0.999 * one_by_one - 1e-15
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_many_cones_accept_the_points_that_each_of_them_accepts(seed, sparse_rows, monkeypatch):
+    """Points beyond boundaries by more and by less than is allowed, in many units: all cones at once, or each."""
+    rng, n, unit = np.random.default_rng(seed), 6, 10.0 ** np.random.default_rng(seed).integers(-6, 6)
+    cones = [*[SecondOrder(4)] * 10, *[Exponential()] * 10, *[SecondOrder(2)] * 3]
+    rng.shuffle(cones)
+    x, parts = unit * rng.normal(size=n), []
+    for cone in cones:
+        inside = cone.project(unit * rng.normal(size=cone.dimension))
+        parts.append(inside + unit * 10.0 ** rng.uniform(-18, -7) * rng.normal(size=cone.dimension))
+    v = np.concatenate(parts)
+    A = rng.normal(size=(len(v), n)) * (rng.random((len(v), n)) < 0.4)
+    oracle = ConicOracle(np.ones(n), sparse.csr_array(A) if sparse_rows else A, v + A @ x, cones)
+    told = {}
+    for way in ("together", "each"):
+        if way == "each":
+            for module in (half_spaces, conic_value_proof):
+                monkeypatch.setattr(module, "near_enough", lambda A, rows, *given: np.zeros(len(rows), dtype=bool))
+        halves = [half_spaces.HalfSpaces(oracle.problem, oracle._held, tolerance, 50) for tolerance in (1e-9, 0.0)]
+        cuts = [(cut.violation, *cut.normal) for one in halves for cut in one.at(x, oracle._extent)]
+        refused = []
+        for k, (cone, start) in enumerate(zip(cones, np.cumsum([0, *(len(p) for p in parts)]), strict=False)):
+            rows = slice(start, start + cone.dimension)
+            alone = ConicOracle(np.ones(n), A[rows], oracle.problem.b[rows], [cone]).problem
+            try:
+                conic_value_proof.refuse_infeasible(alone, oracle._held, 1e-9, oracle._extent, x)
+            except Refuted:
+                refused.append(k)
+        told[way] = cuts, refused
+    assert told["together"] == told["each"]

@@ -24,6 +24,7 @@ from oracle_opt import (
 )
 from oracle_opt.generators import Kelley, ProximalBundle
 from oracle_opt.oracles import ConicOracle, Exponential, Nonnegative, PositiveSemidefinite, Power, SecondOrder, Zero
+from oracle_opt.oracles.conic import lagrangian
 from oracle_opt.oracles.conic.cone_groups import ConeGroups
 from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
 from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS
@@ -81,6 +82,26 @@ def test_one_call_is_proven(kind, seed, tmp_path):
     assert verdict.lower == pytest.approx(result.lower_bound, rel=1e-9, abs=1e-12)
     if kind in ("linear", "quadratic", "second-order"):
         assert certificate.verify(fresh, exact=True).lower == pytest.approx(result.lower_bound, rel=1e-7, abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["linear", "quadratic"])
+def test_a_polyhedron_is_searched_when_it_is_asked_for_and_is_the_same_then(kind, seed, monkeypatch):
+    """Rows that no program was solved over lead to the set, and the certificate, that a named generator has."""
+    monkeypatch.setattr(lagrangian, "FLAT", 1e-6)
+    problem = modeled(kind, seed)
+    oracle, other = (ConicOracle.from_cvxpy(problem) for _ in range(2))
+    result = minimize(oracle)
+    assert result.success
+    assert "_linear" not in vars(oracle.domain)
+    assert oracle.domain.contains(result.point)
+    certificate = result.certificate()
+    assert certificate.verify(oracle, exact=True).proven
+    slope = np.random.default_rng(seed).normal(size=oracle.domain.dimension)
+    asked = other.domain.minimize_linear(slope)[0]  # before all else
+    assert oracle.domain.minimize_linear(slope)[0] == asked
+    assert certificate.verify(other, exact=True).proven
+    np.testing.assert_array_equal(oracle.domain.bounding_box(), other.domain.bounding_box())
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -165,6 +165,7 @@ def test_the_minimum_is_a_bound_whatever_multipliers_and_vertex_the_solver_gives
     P, rng = example(seed), np.random.default_rng(seed)
     if rows == 1:
         P = Polyhedron(P.A[:1], P.b[:1], lower=-1.0, upper=2.0)
+    described = P.A, P.b, P.equality_matrix, P.equality_rhs, list(zip(P.lower, P.upper, strict=True))
     solve = polyhedron.solved
 
     def sloppy(*given):
@@ -172,7 +173,6 @@ def test_the_minimum_is_a_bound_whatever_multipliers_and_vertex_the_solver_gives
         return primal + size * rng.normal(size=primal.shape), dual + size * rng.normal(size=dual.shape)
 
     monkeypatch.setattr(polyhedron, "solved", sloppy)
-    described = P.A, P.b, P.equality_matrix, P.equality_rhs, list(zip(P.lower, P.upper, strict=True))
     for size in (1e-6, 1e-2, 1.0):
         for _ in range(10):
             slope = rng.normal(size=6)

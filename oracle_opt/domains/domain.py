@@ -124,6 +124,16 @@ class Domain(ABC):
         blocks = self.simplices()
         return None if blocks is None else blocks.linear_constraints()
 
+    def stated_constraints(self) -> LinearConstraints | None:
+        """Return `linear_constraints`, or rows as they were given where it would take programs to look for equations.
+
+        Returns
+        -------
+        LinearConstraints or None
+            A description of the same set.
+        """
+        return self.linear_constraints()
+
     def simplices(self) -> SimplexBlocks | None:
         """Return the blocks of a product of simplices, scaled or not.
 
@@ -175,7 +185,7 @@ class Domain(ABC):
         Domain or None
             By default the set itself, or `None` if it has no linear constraints.
         """
-        return None if self.linear_constraints() is None else self
+        return None if self.stated_constraints() is None else self
 
     def bounding_box(self) -> tuple[Vector, Vector]:
         """Return bounds of the variables on the promised set.

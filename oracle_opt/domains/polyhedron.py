@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from copy import copy
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +35,7 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.feasibility import allowed, within_bounds
 
 if TYPE_CHECKING:
+    from oracle_opt._highs_model import HighsProgram
     from oracle_opt.domains.projection import Projection
 
 _one_at_a_time = RLock()  # several runs may share a domain, and a model of HiGHS serves one thread
@@ -41,6 +44,10 @@ MISSED = 1e-8  # share of a variable's unit by which bounds that stand in a cert
 WORTH = 1e-9  # share of a minimum that a proof may lose before its multipliers are cleaned
 INSIDE = 1e-10  # share of the terms of a row by which a point that is its own projection may miss it
 LARGE = 2.0**10  # of its unit: rounding of a variable is that of no more, however far its bounds are
+FOUND = (  # attributes that are made when they are first asked for
+    *("A", "b", "equality_matrix", "equality_rhs", "lower", "upper", "_rows", "_sides", "_sizes", "_norms", "_widths"),
+    *("_linear", "_least", "_most", "_farthest", "_large", "_depths", "_inside"),
+)
 MENDS = 10  # so many steps toward the rows that a point misses
 
 
@@ -90,6 +97,10 @@ class Polyhedron(Domain):
     [0.5, 0.5]
     """
 
+    lower: Vector
+    upper: Vector
+    _linear: HighsProgram
+    _farthest: Vector
     _inside: Vector | None
 
     def __init__(
@@ -120,29 +131,49 @@ class Polyhedron(Domain):
         if n is None:
             raise InvalidArgument("`A`, `equality_matrix`, `lower` or `upper` must tell the number of variables")
         self.dimension = int(n)
-        self.A, self.b = checked_rows("A", A, "b", b, self.dimension, equations=False)
-        self.equality_matrix, self.equality_rhs = checked_rows(
+        A, b = checked_rows("A", A, "b", b, self.dimension, equations=False)
+        E, f = checked_rows(
             "equality_matrix", equality_matrix, "equality_rhs", equality_rhs, self.dimension, equations=True
         )
         for name, side in (("lower", lower), ("upper", upper)):
             if side.shape not in ((), (n,)):
                 raise InvalidArgument(f"`{name}` must be a number or have shape ({n},), got {side.shape}")
-        self.lower, self.upper = (np.array(np.broadcast_to(side, (n,))) for side in (lower, upper))
-        if not (self.lower <= self.upper).all():
+        lower, upper = (np.array(np.broadcast_to(side, (n,))) for side in (lower, upper))
+        if not (lower <= upper).all():
             raise InvalidArgument("`lower` must be at most `upper`")
-        self._stated = PromisedBounds(self.lower.copy(), self.upper.copy(), checked_promised(promised, self.dimension))
-        self._center = None if center is None else checked_center(center, self.dimension)
-        known, promised = self.linear_constraints(), np.argwhere(self._stated.promised)
-        rows = self.A, self.b, self.equality_matrix, self.equality_rhs
-        self._digest = digest(*rows, self.lower, self.upper, tighten, self._center, promised)
-        self._units = units_of_variables(known)
-        self._set(known, np.zeros(len(self.equality_rhs)))
-        self.lower, self.upper, flat = bounded(self._linear, self.lower, self.upper, tighten, self._units)
+        self._stated = PromisedBounds(lower, upper, checked_promised(promised, self.dimension))
+        self._center, self._tighten = None if center is None else checked_center(center, self.dimension), tighten
+        self._digest = digest(A, b, E, f, lower, upper, tighten, self._center, np.argwhere(self._stated.promised))
+        self._given = LinearConstraints(E, f, lower, upper, A, b)
+        self._units = units_of_variables(self._given)
+        self._box, self._given_sizes = (lower, upper), np.abs(np.vstack([A, E]))
+        if tighten or not (np.isfinite([lower, upper]).all() and (lower < upper).all()):
+            self._box = self.lower, self.upper
+        else:
+            with suppress(ProgramFailure):  # whether there is a point: all else waits until it is asked for
+                solved(linear_program(np.zeros(self.dimension), lower, upper, A, b, E, f))
+        self._extent = np.minimum(np.abs(self._box).max(axis=0), LARGE * self._units)
+
+    def __getattr__(self, name: str) -> Any:
+        """What is found by linear programs, when it is first asked for: a run that one answer ends needs none."""
+        if name not in FOUND or "_box" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        with _one_at_a_time:
+            if name not in vars(self):
+                vars(self).update(vars(copy(self)._find()))
+        return vars(self)[name]
+
+    def _find(self) -> Polyhedron:
+        """Find the bounds, and the inequalities that are equations."""
+        known = self._given
+        self._set(known, np.zeros(len(known.equality_rhs)))
+        self.lower, self.upper, flat = bounded(self._linear, known.lower, known.upper, self._tighten, self._units)
         self._bound_by_sums()
         found = with_equations_found(known, flat, self.lower, self.upper, self._units, self._proven_by)
         self._set(found.known, found.widths)
-        self._large = np.minimum(self._reach, LARGE * self._units)
+        self._large = np.minimum(self._farthest, LARGE * self._units)
         self._depths, self._inside = found.depths, None
+        return self
 
     def _set(self, known: LinearConstraints, widths: Vector) -> None:
         """Take a description of the set, with the widths that it has across its equations."""
@@ -168,13 +199,14 @@ class Polyhedron(Domain):
             return self._inside
 
     def __repr__(self) -> str:
-        rows = f"{len(self.b)} inequalities, {len(self.equality_rhs)} equations"
+        rows = f"{len(self._given.inequalities[1])} inequalities, {len(self._given.equality_rhs)} equations"
         return f"Polyhedron({rows}, dimension={self.dimension})"
 
     def reset(self) -> None:
         """Forget the last vertex, from which HiGHS starts: among several minimizers it may decide which is found."""
         with _one_at_a_time:
-            self._linear.forget()
+            if "_linear" in vars(self):
+                self._linear.forget()
 
     def identity(self) -> str:
         """Return what was given: rows, bounds, whether to tighten them, the center, and which bounds are promised."""
@@ -220,6 +252,8 @@ class Polyhedron(Domain):
 
         Bounds that the sum of all variables makes tighter are stated as such, with room for the rounding of points.
         """
+        if not slope.any():
+            return self._described(self._given, *self._box, np.zeros(len(self._given_sizes)))
         # a power of two: nothing is rounded
         unit = 2.0 ** np.frexp((np.abs(slope) * self._units).max(initial=0.0))[1]
         # the same to rounding, whatever was asked before
@@ -227,11 +261,17 @@ class Polyhedron(Domain):
         least = self._least - MISSED * (self._units + abs(self._least))
         most = self._most + MISSED * (self._units + abs(self._most))
         lower, upper = np.maximum(self.lower, least), np.minimum(self.upper, most)
-        rows = described_rows(self.linear_constraints(), lower, upper, unit * u, unit * v, self._widths)
+        return self._described(self.linear_constraints(), lower, upper, unit * np.r_[u, v], self._widths)
+
+    def _described(
+        self, known: LinearConstraints, lower: Vector, upper: Vector, duals: Vector, widths: Vector | None = None
+    ) -> Mapping[str, Described]:
+        """Rows and bounds, with multipliers of all rows; where bounds are promised, the set without these, too."""
+        u, v = np.split(duals, [len(known.inequalities[1])])
+        rows = described_rows(known, lower, upper, u, v, widths)
         if not self._stated.promised.any():
             return {"set": rows}
-        bounds = self._stated.constraints()
-        own = described_rows(self.linear_constraints(), *bounds, 0.0 * u, 0.0 * v, self._widths)
+        own = described_rows(known, *self._stated.constraints(), 0.0 * u, 0.0 * v, widths)
         return {"set": own, "promised": rows}
 
     def doubt(self, point: Vector) -> str:
@@ -256,7 +296,7 @@ class Polyhedron(Domain):
         # E z is f or, of an equation that was found, less by its width at most
         least -= np.maximum(-v, 0.0).astype(exact) @ self._widths[equations]
         # the terms of a reduced slope, then those of the minimum (u and v count as they are)
-        size = (np.abs(slope) + u @ np.abs(A) + np.abs(v) @ np.abs(E)) @ self._reach
+        size = (np.abs(slope) + u @ np.abs(A) + np.abs(v) @ np.abs(E)) @ self._farthest
         size += u @ np.abs(b) + np.abs(v) @ np.abs(f)
         error = float(np.finfo(exact).eps) * (len(u) + len(v) + 0.5 * self.dimension + 4) * float(size)
         return float(least) - error - EPS * (abs(float(least)) + error)
@@ -284,7 +324,7 @@ class Polyhedron(Domain):
 
     def extent(self, slope: Vector) -> float:
         """By bounds of each variable, which a bound on the sum of all may have made tighter."""
-        return float(np.abs(slope).dot(self._reach))
+        return float(np.abs(slope).dot(self._farthest)) if slope.any() else 0.0
 
     def minimum_rounding(self, slope: Vector) -> float:
         """Return 0: `minimize_linear` rounds down by itself."""
@@ -292,7 +332,7 @@ class Polyhedron(Domain):
 
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
         """Nearest point, through the dual, one variable per row; a point inside is its own."""
-        inside = np.clip(point, self.lower, self.upper)
+        inside: Vector = np.clip(point, *self._box)
         if self._violation(point, INSIDE) <= 1.0 and self._violation(inside, INSIDE) <= 1.0:
             return inside
         weights = np.ones(self.dimension) if metric is None else metric / metric.max()
@@ -332,9 +372,14 @@ class Polyhedron(Domain):
         """Return the whole description."""
         return LinearConstraints(self.equality_matrix, self.equality_rhs, self.lower, self.upper, self.A, self.b)
 
+    def stated_constraints(self) -> LinearConstraints:
+        """Return what was given."""
+        return self._given
+
     def bounding_box(self) -> tuple[Vector, Vector]:
         """Return the bounds."""
-        return self.lower.copy(), self.upper.copy()
+        lower, upper = self._box
+        return lower.copy(), upper.copy()
 
     def enclosing_ellipsoid(self) -> tuple[Vector, Matrix]:
         """The smallest around the bounds; with equations as for every domain, about the extent of the set."""
@@ -373,24 +418,25 @@ class Polyhedron(Domain):
 
     def _violation(self, z: Vector, tolerance: float) -> float:
         """Largest miss of a constraint, in units of what is allowed of it."""
-        if not within_bounds(z, self.lower, self.upper, tolerance):
+        known = self._given
+        if not within_bounds(z, *self._box, tolerance):
             return np.inf
-        missed = self._rows @ z - self._sides
-        missed[len(self.b) :] = np.abs(missed[len(self.b) :])
-        room = allowed(self._sizes, z, self._sides, tolerance, self._large)
+        A, b = known.inequalities
+        missed = np.r_[A @ z - b, np.abs(known.equality_matrix @ z - known.equality_rhs)]
+        room = allowed(self._given_sizes, z, np.r_[b, known.equality_rhs], tolerance, self._extent)
         return float((missed / np.maximum(room, 1e-300)).max(initial=0.0))
 
     def _bound_by_sums(self) -> None:
         """Bounds for proofs alone: no variable exceeds its bound by more than all together can."""
         self._inside = 0.5 * (self.lower + self.upper)
         self._least, self._most = self.lower, self.upper
-        self._reach = np.maximum(np.abs(self.lower), np.abs(self.upper))
+        self._farthest = np.maximum(np.abs(self.lower), np.abs(self.upper))
         ones = np.ones(self.dimension)
-        error = EPS * (self.dimension + 2) * float(self._reach.sum())
+        error = EPS * (self.dimension + 2) * float(self._farthest.sum())
         above = -self._minimized(-ones).proven - float(self.lower.sum()) + error  # the largest sum(z - lower)
         below = float(self.upper.sum()) - self._minimized(ones).proven + error
         self._least, self._most = np.maximum(self.lower, self.upper - below), np.minimum(self.upper, self.lower + above)
-        self._reach = np.maximum(np.abs(self._least), np.abs(self._most))
+        self._farthest = np.maximum(np.abs(self._least), np.abs(self._most))
 
     def _interior_near(self, center: Vector) -> Vector:
         """Nearest point to the center among those that leave a tenth of the deepest point's room, at most 1."""

@@ -105,12 +105,12 @@ def units_of_variables(known: LinearConstraints) -> Vector:
     from scipy import sparse  # only here: the import takes time
 
     A, b = known.inequalities
-    matrix, sides = np.vstack([A, known.equality_matrix]), np.r_[b, known.equality_rhs]
-    _, units = units_of(sparse.csr_array(matrix), sides, known.lower, known.upper)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        far = np.maximum(np.abs(known.lower), np.abs(known.upper))
-        ends = np.vstack([np.abs(sides[:, None] / matrix), far])
-    least = np.where(ends > 0, ends, 1.0).min(axis=0, initial=1.0)  # 0 / 0 is no number, and not above 0
+    matrix, sides = sparse.csr_array(np.vstack([A, known.equality_matrix])), np.r_[b, known.equality_rhs]
+    _, units = units_of(matrix, sides, known.lower, known.upper)
+    far = np.maximum(np.abs(known.lower), np.abs(known.upper))
+    ends = np.r_[far, np.abs(np.repeat(sides, np.diff(matrix.indptr)) / matrix.data)]
+    least = np.ones(len(far))
+    np.minimum.at(least, np.r_[np.arange(len(far)), matrix.indices], np.where(ends > 0, ends, 1.0))
     larger: Vector = np.maximum(units, np.exp2(np.floor(np.log2(least))))
     return larger
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from oracle_opt.arguments import whole
 from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.proof.exact_sums import SMALLEST
 
 Duals = NDArray[np.float64]
 
@@ -76,6 +77,21 @@ class Cone(ABC):
         """
         return np.full(len(points), np.inf)
 
+    def nearby(self, points: Matrix) -> Matrix | None:
+        """Points of K that are about the nearest ones to many points, in K also in exact arithmetic.
+
+        Parameters
+        ----------
+        points : ndarray of shape (k, dimension)
+            A point a row.
+
+        Returns
+        -------
+        ndarray of shape (k, dimension) or None
+            NaN in rows for which the fast rule finds none; `None`, the default, without such a rule.
+        """
+        return None
+
     def project(self, v: Vector) -> Vector:
         """Nearest point of K to v."""
         rows = self.separate(v)
@@ -122,6 +138,14 @@ def length(v: Vector) -> float:
 def scaled(v: Vector) -> Vector:
     """Return v times a power of two, its largest entry between 1/2 and 1; a cone holds both or none."""
     return np.ldexp(v, -int(np.frexp(np.abs(v).max(initial=0.0))[1]))
+
+
+def lengths(rows: Matrix) -> Vector:
+    """Euclidean norm of each row, none of which overflows or underflows."""
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    unit = np.where((largest > 0.0) & (largest < np.inf), largest, 1.0)
+    norms: Vector = unit * np.sqrt(((rows / unit[:, None]) ** 2).sum(axis=1))
+    return norms
 
 
 def one_row(y: Vector, v: Vector) -> Duals:
@@ -220,6 +244,17 @@ class SecondOrder(Cone):
         outside = np.sqrt(np.einsum("ij,ij->i", unit[:, 1:], unit[:, 1:])) - unit[:, 0]
         distances: Vector = sizes * np.maximum(outside, 0.0) / np.sqrt(2.0)
         return distances
+
+    def nearby(self, points: Matrix) -> Matrix:
+        """The nearest points, the first entry enlarged by more than the rounding of the others."""
+        t, size = points[:, 0], lengths(points[:, 1:])
+        middle = np.where(size <= t, t, np.maximum(0.5 * t + 0.5 * size, 0.0))
+        share = np.where(size <= t, 1.0, np.minimum(middle / np.where(size > 0.0, size, 1.0), 1.0))
+        near: Matrix = np.c_[middle, share[:, None] * points[:, 1:]]
+        least = lengths(near[:, 1:]) * (1.0 + (self.dimension + 8) * EPS)
+        least += self.dimension * SMALLEST * near[:, 1:].any(axis=1)
+        near[:, 0] = np.maximum(middle, least)
+        return near
 
     def separate(self, v: Vector, most: int | None = None) -> Duals:
         """One row, ``(1, -u / norm(u)) / sqrt(2)`` unless the nearest point is the origin.

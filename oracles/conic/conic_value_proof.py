@@ -14,16 +14,17 @@ from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from oracle_opt.arrays import EPS, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import Refuted
 from oracle_opt.feasibility import allowed
-from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
+from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero, lengths
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.dual_cone_proof import within_power
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.power import Power
-from oracle_opt.oracles.conic.row_matrix import consecutive
+from oracle_opt.oracles.conic.row_matrix import RowMatrix, consecutive, row_norms
 from oracle_opt.proof.enclosure import Enclosure
 
 NEAR = 32 * EPS  # what counts as rounding beside a curved cone, relative to the terms of ``y @ (b - A @ x)``
@@ -49,10 +50,12 @@ def refuse_infeasible(
         terms[none], may[none] = largest, ROUNDING * largest
     may[held] += max(HELD - tolerance, 0.0) * terms[held]
     may *= SLACK
-    start, known = 0, True
+    start, known, near_ones = 0, True, _near_ones(problem, v, terms, tolerance, reach)
     for cone in problem.cones:
         rows = slice(start, start + cone.dimension)
         start += cone.dimension
+        if near_ones[rows.start]:
+            continue
         if isinstance(cone, Zero | Nonnegative):
             missed = np.abs(v[rows]) if isinstance(cone, Zero) else -v[rows]
             if not (missed <= may[rows]).all():
@@ -78,6 +81,42 @@ def refuse_infeasible(
                 f"the point misses the {cone!r} from row {rows.start} on by {distance:.6g}, {most:.3g} is allowed"
             )
     return known
+
+
+def near_enough(
+    A: RowMatrix, rows: NDArray[np.intp], away: Matrix, terms: Matrix, tolerance: float, reach: float, noise: float
+) -> NDArray[np.bool_]:
+    """Whether cones of these rows, a row a cone, are as near to ``b - A @ x`` as is allowed, the way there being known.
+
+    What is not known, NaN, is not near.
+    """
+    distances = lengths(away)
+    y = away / np.where(distances > 0.0, distances, 1.0)[:, None]
+    k, size = rows.shape
+    turned = sparse.csr_array((y.ravel(), rows.ravel(), size * np.arange(k + 1)), shape=(k, A.shape[0]))
+    pulls = row_norms(turned @ A)
+    allowed = tolerance * np.minimum(min(1.0, reach) * pulls, terms.max(axis=1))
+    near: NDArray[np.bool_] = distances <= np.maximum(allowed, noise * (np.abs(y) * terms).sum(axis=1))
+    return near
+
+
+def _near_ones(problem: ConicProblem, v: Vector, terms: Vector, tolerance: float, reach: float) -> NDArray[np.bool_]:
+    """Whether a row is the first of a second-order or exponential cone that is found to be near, kind by kind."""
+    near, groups, start = np.zeros(len(v), dtype=bool), dict[object, list[int]](), 0
+    alike = {}
+    for cone in problem.cones:
+        if type(cone) in (SecondOrder, Exponential):
+            groups.setdefault(cone.alike, []).append(start)
+            alike[cone.alike] = cone
+        start += cone.dimension
+    for key, starts in groups.items():
+        cone = alike[key]
+        rows = np.array(starts)[:, None] + np.arange(cone.dimension)
+        points = cone.nearby(v[rows])
+        assert points is not None
+        noise = NEAR + cone.rounding
+        near[starts] = near_enough(problem.A, rows, points - v[rows], terms[rows], tolerance, reach, noise)
+    return near
 
 
 def point_in_cone(cone: Cone, v: Vector) -> Vector | None:

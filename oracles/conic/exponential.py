@@ -44,6 +44,21 @@ class Exponential(Cone):
         distances: Vector = np.where(inner, x - below * (np.log(above) - np.log(below)), beyond)
         return np.maximum(distances, 0.0)
 
+    def nearby(self, points: Matrix) -> Matrix:
+        """One step of Newton's method to ``x = y log(z / y)``, then x lowered to it by more than rounding."""
+        x, y, z = points.T
+        with np.errstate(all="ignore"):
+            log_ratio = np.log(z / y)
+            normal = np.c_[np.ones_like(x), 1.0 - log_ratio, -y / z]
+            step = np.maximum(x - y * log_ratio, 0.0) / (normal**2).sum(axis=1)
+            near: Matrix = points - step[:, None] * normal
+            _, y, z = near.T
+            log_ratio = np.log(z / y)
+            most = y * log_ratio - (16.0 * EPS * y * (1.0 + np.abs(log_ratio)) + 4.0 * TINY)
+        near[:, 0] = np.minimum(near[:, 0], most)
+        near[~((y > 0.0) & (np.abs(log_ratio) < 0.9 * FAR) & np.isfinite(near).all(axis=1))] = np.nan
+        return near
+
     def separate(self, v: Vector, most: int | None = None) -> Duals:
         """One row: ``(-1, r - 1, exp(-r))``, r the ratio x / y at the nearest point, if that is none of a face."""
         v = scaled(v)

@@ -17,6 +17,7 @@ from oracle_opt.domains import Domain
 from oracle_opt.errors import EmptyLocalizationSet
 from oracle_opt.oracles.conic.cones import ROUNDING, Cone, Duals, Nonnegative, Zero, length
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.oracles.conic.conic_value_proof import near_enough
 from oracle_opt.oracles.conic.dual_vector import DualVector
 from oracle_opt.oracles.conic.linear_rows import LinearRows
 from oracle_opt.oracles.conic.row_matrix import RowMatrix, consecutive, row_norms
@@ -84,6 +85,13 @@ class HalfSpaces:
     def _of_group(self, x: Vector, v: Vector, group: _Group, extent: float) -> list[FeasibilityCut]:
         """Cuts of cones that are the same set: those of the farthest cones, as far as the cones can tell these."""
         far = group.cone.screen(v[group.rows]) / group.sizes
+        outside = np.flatnonzero(far)
+        rows = group.rows[outside]
+        near = group.cone.nearby(v[rows])
+        if near is not None and len(rows):
+            terms = abs(self._A[rows.ravel()]) @ np.abs(x) + np.abs(self._b[rows.ravel()])
+            given = self._A, rows, near - v[rows], terms.reshape(rows.shape), self._tolerance, extent, FAR
+            far[outside[near_enough(*given)]] = 0.0
         cuts: list[FeasibilityCut] = []
         for i in np.argsort(-far, kind="stable"):
             if far[i] == 0.0 or (len(cuts) >= self._most and np.isfinite(far[i])):
@@ -207,8 +215,8 @@ class _Block:
         """The transpose, which curved cones multiply by; dense where that is faster."""
         if isinstance(self._A, np.ndarray):
             return self._A.T
-        turned = self._A.T.tocsr()
-        return turned.toarray() if 10 * turned.nnz > self._A.shape[0] * self._A.shape[1] else turned
+        many = 10 * self._A.nnz > self._A.shape[0] * self._A.shape[1]
+        return self._A.toarray().T if many else self._A.T.tocsr()
 
 
 def extent_of(domain: Domain) -> Vector:

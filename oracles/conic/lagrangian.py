@@ -29,6 +29,7 @@ LONG = float(np.finfo(np.longdouble).eps)
 DENSE = 600  # variables up to which the equations of `refined` are factorized as a dense matrix
 RIDGE = 1e-13  # on the diagonal of these equations, which is 1
 ROUNDS = 4
+FLAT = 1e-8  # share of the value that a minorant may lose by a slope of 0
 MOST = 10**8  # entries of matrices, for all variables, up to which multipliers are refined
 
 
@@ -85,9 +86,15 @@ class Lagrangian:
         return Enclosure(np.array(lower), np.array(upper)), slope
 
     def minorant(self, domain: Domain, x: Vector, y: Vector) -> Minorant:
-        """The minorant of x and y, rounded so that it holds over the domain, with its witness."""
+        """The minorant of x and y, rounded so that it holds over the domain, with its witness.
+
+        A slope that is next to nothing is 0, so that no program has to be solved over the domain.
+        """
         value, slope = self.at(x, y)
-        (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(slope))
+        size, bounds = slope.size(), np.array(domain.bounding_box())
+        (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(Enclosure(-size, size)))
+        if not (np.isfinite(bounds).all() and value.lower - least <= FLAT * abs(least)):
+            (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(slope))
         lost = 4.0 * EPS * ((len(x) + 4) * float(np.abs(chosen) @ np.abs(x)) + abs(float(least)))
         return Minorant(float(least - chosen @ x - lost), chosen, lost, extras={POINT: x, MULTIPLIERS: y})
 
