@@ -32,7 +32,8 @@ MOST_ROWS, MOST_ROWS_ALONE = 10_000, 20_000
 def proposed(stage: SecondStage, domain: Domain) -> Proposal | None:
     """What HiGHS proposes; `None` where scenarios are so many that cuts are sooner."""
     m, different = stage.form.shape[0], min(stage.problem.n_scenarios, len(stage.outcomes))
-    if different * m > (MOST_ROWS if small_enough(stage.form.shape) else MOST_ROWS_ALONE):
+    alone = not (small_enough(stage.form.shape) or stage.sections)
+    if different * m > (MOST_ROWS_ALONE if alone else MOST_ROWS):
         return None
     once = copy(stage)  # what was drawn several times is one scenario
     once.outcomes, which = np.unique(stage.outcomes, axis=0, return_inverse=True)
