@@ -531,7 +531,9 @@ class TwoStageProblem:
                 np.add.at(size, rows, np.abs(each).max(axis=(0, 1)))
             varying = block.recourse_entries[:, 0]
             least[varying], most[varying] = -np.inf, np.inf
-        doubt = 1e-12 * (size + np.abs(self.rhs))
+        for side in (self.row_lower, self.row_upper):
+            size += np.where(np.isinf(side), 0.0, np.abs(side))
+        doubt = 1e-12 * size
         return least - moved[1] - doubt, most - moved[0] + doubt
 
     def all_scenarios(self) -> tuple[NDArray[np.intp], Vector]:
