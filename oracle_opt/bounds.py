@@ -296,7 +296,8 @@ class BoundTracker:
                 slope = cut.subgradient
                 constant = cut.constant
                 error, size = cut_rounding(cut.point, cut.value, slope)
-                flat = minorant is not None and not minorant.slope.any()  # which needs no program beside it
+                # what a solver's multipliers prove alone needs no program beside it
+                flat = minorant is not None and bool(minorant.extras) and not minorant.slope.any()
                 if not flat and self._prove(
                     BoundSource.CUT, constant, slope, error + self._domain.minimum_rounding(slope)
                 ):

@@ -265,6 +265,7 @@ CASES = {
             "column_names": "none",
             "first_row_names": "none",
             "maximize": FLAG,
+            "sections": "none",
         },
     ),
     "RandomBlock": Case(

@@ -24,6 +24,7 @@ PAGE = "\n".join(
         "scaling.md",
         "learning_compared.md",
         "peers.md",
+        "energy_models.md",
     )
 )
 

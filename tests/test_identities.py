@@ -97,7 +97,7 @@ OTHERS = {
             for name in sells()
             if name not in ("blocks", "names", "offset")
         }
-        | {"offset": [0.25], "blocks": [[], [RandomBlock(**BLOCK), RandomBlock([1.0])]]}
+        | {"offset": [0.25], "sections": [[0, 0]], "blocks": [[], [RandomBlock(**BLOCK), RandomBlock([1.0])]]}
         | {name: [sparse.csr_array(np.eye(2)[::-1])] for name in ("T", "W", "A")},
         dict.fromkeys(("names", "row_names", "column_names", "first_row_names", "maximize"), NAMES_ALONE),
         lambda made: BendersOracle(made, n_samples=3).identity(),

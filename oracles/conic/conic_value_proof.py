@@ -54,10 +54,11 @@ def refuse_infeasible(
     for cone in problem.cones:
         rows = slice(start, start + cone.dimension)
         start += cone.dimension
-        if near_ones[rows.start]:
+        if rows.start in near_ones:
             continue
         if isinstance(cone, Zero | Nonnegative):
-            missed = np.abs(v[rows]) if isinstance(cone, Zero) else -v[rows]
+            size = np.abs if isinstance(cone, Zero) else np.negative
+            missed = size(v[rows], out=terms[rows])  # in memory that is not needed any more
             if not (missed <= may[rows]).all():
                 row = rows.start + int(np.argmax(np.where(missed <= may[rows], -np.inf, missed)))
                 raise Refuted(
@@ -100,9 +101,9 @@ def near_enough(
     return near
 
 
-def _near_ones(problem: ConicProblem, v: Vector, terms: Vector, tolerance: float, reach: float) -> NDArray[np.bool_]:
-    """Whether a row is the first of a second-order or exponential cone that is found to be near, kind by kind."""
-    near, groups, start = np.zeros(len(v), dtype=bool), dict[object, list[int]](), 0
+def _near_ones(problem: ConicProblem, v: Vector, terms: Vector, tolerance: float, reach: float) -> set[int]:
+    """The first rows of those second-order and exponential cones that are found to be near, kind by kind."""
+    near, groups, start = set[int](), dict[object, list[int]](), 0
     alike = {}
     for cone in problem.cones:
         if type(cone) in (SecondOrder, Exponential):
@@ -115,7 +116,8 @@ def _near_ones(problem: ConicProblem, v: Vector, terms: Vector, tolerance: float
         points = cone.nearby(v[rows])
         assert points is not None
         noise = NEAR + cone.rounding
-        near[starts] = near_enough(problem.A, rows, points - v[rows], terms[rows], tolerance, reach, noise)
+        found = near_enough(problem.A, rows, points - v[rows], terms[rows], tolerance, reach, noise)
+        near.update(np.array(starts)[found].tolist())
     return near
 
 
