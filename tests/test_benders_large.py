@@ -201,3 +201,16 @@ def test_bases_travel_with_tasks(sections, monkeypatch):
         if isinstance(one, ObjectiveCut):
             assert one.value == other.value
             assert (one.subgradient == other.subgradient).all()
+
+
+def test_rows_become_bounds_where_division_is_exact(large):
+    """A side so small, or an entry so large, that the bound is rounded leaves the row a row."""
+    sides = np.array([3.0, 5e-324, 1e19, np.inf, -6.0])
+    entries = np.array([2.0, 2.0, 2.0**-1000, 1.0, -2.0])
+    problem = TwoStageProblem(
+        [1.0], np.ones(5), sparse.csr_array((5, 1)), sparse.diags_array(entries), -np.inf, sides, x_upper=1.0
+    )
+    made = with_implied_bounds(problem, (problem.x_lower, problem.x_upper))
+    assert made.y_upper[0] == 1.5
+    assert made.y_lower[4] == 3.0
+    assert np.isinf(made.row_upper).tolist() == [True, False, False, True, True]

@@ -70,7 +70,9 @@ class ScenarioData:
     def sections(self) -> list[ScenarioData]:
         """The data of each section of the second stage; of all of it, where there are none."""
         problem, sections = self.problem, self.problem.sections
-        each = [problem] if sections is None else [sections.problem(problem, i) for i in range(len(sections))]
+        if sections is None:
+            return [self]
+        each = (sections.problem(problem, i) for i in range(len(sections)))
         return [ScenarioData(one, self.outcomes, self.probability, 1) for one in each]
 
     def sides(self, members: Indices) -> Matrix:

@@ -343,8 +343,10 @@ class Warm:
                 solved = self._program.solve(cost[0], None if values is None else values[0], *sides)
                 if isinstance(solved, Solved):
                     found[line], self._bases[member] = solved, self._program.program.basis()
-                elif not answers.full:
-                    answers.add_ray(line, solved, np.arange(0))
+                    continue
+                answers.add_ray(line, solved, np.arange(0))
+                if answers.full:
+                    return
             answers.take(found)
             answers.gather()
 

@@ -33,7 +33,8 @@ def with_implied_bounds(problem: TwoStageProblem, bounds: tuple[Vector, Vector])
     least, most = made.least_and_most_sides(bounds)
     free = np.where(np.isinf(least), 0.0, -np.inf), np.where(np.isinf(most), 0.0, np.inf)
     given = made.y_lower, made.y_upper
-    implied = multiplier_bounds(sparse.csr_array(problem.W.T), *free, least, most, given)
+    with np.errstate(over="ignore"):  # what overflows is no bound
+        implied = multiplier_bounds(sparse.csr_array(problem.W.T), *free, least, most, given)
     made.y_lower, made.y_upper = (np.where(np.isinf(own), one, own) for own, one in zip(given, implied, strict=True))
     return made
 
@@ -45,12 +46,15 @@ def _turn_rows_into_bounds(problem: TwoStageProblem) -> None:
         for rows in (block.rows, block.technology_entries[:, 0], block.recourse_entries[:, 0]):
             varies[rows] = True
     W, T = (sparse.csr_array(one, copy=True) for one in (problem.W, problem.T))
-    W.eliminate_zeros(), T.eliminate_zeros()
+    W.eliminate_zeros()
+    T.eliminate_zeros()
     rows = np.flatnonzero((np.diff(W.indptr) == 1) & (np.diff(T.indptr) == 0) & ~varies)
     entry, column = W.data[W.indptr[rows]], W.indices[W.indptr[rows]]
-    exact = np.abs(np.frexp(entry)[0]) == 0.5  # a division by a power of 2 is not rounded
-    rows, entry, column = rows[exact], entry[exact], column[exact]
-    ends = np.sort([problem.row_lower[rows] / entry, problem.row_upper[rows] / entry], axis=0)
+    sides = np.array([problem.row_lower[rows], problem.row_upper[rows]])
+    with np.errstate(over="ignore"):
+        ends = sides / entry
+    exact = (np.abs(np.frexp(entry)[0]) == 0.5) & (ends * entry == sides).all(axis=0)  # a power of 2, and no underflow
+    rows, column, ends = rows[exact], column[exact], np.sort(ends[:, exact], axis=0)
     lower, upper = problem.y_lower.copy(), problem.y_upper.copy()
     np.maximum.at(lower, column, ends[0])
     np.minimum.at(upper, column, ends[1])
