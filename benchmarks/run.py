@@ -60,6 +60,7 @@ SCRIPTS = (
     "svm_kinds",
     "mkl_query",
     "small_problems",
+    "small_ratios",
     "default_choice",
     "masters",
     "level_interior",

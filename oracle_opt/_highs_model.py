@@ -43,6 +43,7 @@ class HighsProgram:
     def __init__(self, options: Options) -> None:
         self._options = {"presolve": "off", "small_matrix_value": SMALL, **options}
         self._model = silent_highs()()
+        self._set: dict[str, bool | int | float | str] = {}
         self.set_options(self._options)
         self._rows, self._columns = np.ones(0), np.ones(0)  # rows are multiplied by it, columns counted in it
         self._cost_unit = 1.0
@@ -53,9 +54,11 @@ class HighsProgram:
         return len(self._rows)
 
     def set_options(self, options: Options) -> None:
-        """Set options of HiGHS."""
+        """Set options of HiGHS, as far as they change."""
         for name, value in options.items():
-            self._model.setOptionValue(name, value)
+            if self._set.get(name) != value:
+                self._model.setOptionValue(name, value)
+                self._set[name] = value
 
     def add_columns(
         self, lower: Vector, upper: Vector, matrix: Matrix | None = None, units: Vector | None = None
@@ -73,12 +76,15 @@ class HighsProgram:
         self, matrix: Matrix | sparse.csr_array, lower: Vector, upper: Vector, units: Vector | None = None
     ) -> None:
         """Add the rows ``lower <= matrix @ x <= upper``."""
-        units = np.ones(len(lower)) if units is None else units
         starts, places, values = _sparse(matrix)
-        values = values * np.repeat(units, np.diff(np.r_[starts, len(values)])) * self._columns[places]
+        values = values * self._columns[places]
+        if units is None:
+            units = np.ones(len(lower))
+        else:
+            values *= np.repeat(units, np.diff(np.r_[starts, len(values)]))
         status = self._model.addRows(len(lower), lower * units, upper * units, len(values), starts, places, values)
         self._took(status, "rows")
-        self._rows = np.r_[self._rows, units]
+        self._rows = np.concatenate([self._rows, units])
 
     def change_costs(self, cost: Vector) -> None:
         """Change all costs."""
@@ -250,6 +256,6 @@ def _sparse(matrix: Matrix | sparse.csr_array) -> tuple[NDArray[np.int32], NDArr
     if not isinstance(matrix, np.ndarray):
         starts, places, values = matrix.indptr[:-1], matrix.indices, matrix.data
     else:
-        rows, places = np.nonzero(matrix)
-        starts, values = np.searchsorted(rows, np.arange(len(matrix))), matrix[rows, places]
+        rows, places = matrix.nonzero()
+        starts, values = rows.searchsorted(np.arange(len(matrix))), matrix[rows, places]
     return starts.astype(np.int32), places.astype(np.int32), values

@@ -204,7 +204,7 @@ class BoundTracker:
         it for rounding. docs/theory.md says why.
         """
         best = self.incumbent
-        if best is None or not isfinite(self.gap):
+        if best is None or not (isfinite(self.upper) and isfinite(self.lower)):
             return 0.0
         if best is not self._resolved[0]:
             self._resolved = best, self._rounding_at(best)
@@ -291,7 +291,7 @@ class BoundTracker:
             if upper < self.upper:
                 self.upper, self.incumbent = upper, cut
             if self._convex:
-                if self._raise(BoundSource.ORACLE, cut.lower_bound, 0.0):
+                if cut.lower_bound > -inf and self._raise(BoundSource.ORACLE, cut.lower_bound, 0.0):
                     self._basis = cut, 0.0
                 slope = cut.subgradient
                 constant = cut.constant

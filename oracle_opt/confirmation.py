@@ -47,7 +47,7 @@ class Confirmation:
         """Keep an answer for the probes; of many each second, fourth and so on."""
         self._n_answers += 1
         room = min(MOST_HELD, HELD // cut.point.size)
-        if self._probes == 0 or room < FEWEST or is_infinite(cut) or self._n_answers % self._stride:
+        if self._probes == 0 or room < FEWEST or self._n_answers % self._stride or is_infinite(cut):
             return
         self._held.append((self._n_answers, _bare(cut)))
         if len(self._held) > room:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import Vector
-from oracle_opt.bounds import BoundSource, BoundTracker, closed
+from oracle_opt.bounds import BoundSource, BoundTracker, closed, relative_gap
 from oracle_opt.cuts import Cut, FeasibilityCut
 from oracle_opt.generator import Step
 from oracle_opt.words import one_line
@@ -218,7 +218,7 @@ class HistoryRecorder:
         )
         self.n_inner = inner
         single = bounds.proofs[BoundSource.CUT]
-        return Record(call, step, cut, upper, lower, bounds.relative_gap, source, single, resolution)
+        return Record(call, step, cut, upper, lower, relative_gap(upper, lower), source, single, resolution)
 
     def freeze(self) -> History:
         """Make the arrays."""

@@ -327,10 +327,12 @@ class Run:
         """
         bounds, problem = self.bounds, None
         if self.oracle.convex and isinstance(cut, ObjectiveCut):
-            if minorant is not None:
-                problem = self._too_high(minorant, cut) or self._too_high(minorant, bounds.incumbent)
+            held = [] if minorant is None else [(minorant, cut), (minorant, bounds.incumbent)]
             if self._minorant is not None and cut.upper < bounds.upper:
-                problem = problem or self._too_high(self._minorant, cut)
+                held.append((self._minorant, cut))
+            for proven, one in held:
+                if one is not None and problem is None:
+                    problem = too_high(self.generator, proven, one, self.oracle.domain)
         if problem is not None:
             bounds.update(cut, None, 0.0, repeated)
             if not bounds.conflict:
@@ -342,9 +344,6 @@ class Run:
             bounds.merge(self.oracle)
         if bounds.proofs[BoundSource.MODEL] > before:
             self._minorant = minorant
-
-    def _too_high(self, minorant: Minorant, cut: ObjectiveCut | None) -> InvalidArgument | None:
-        return None if cut is None else too_high(self.generator, minorant, cut, self.oracle.domain)
 
     def pay(self) -> None:
         """Let the bounds know what the best point misses; the oracle is asked once for each."""

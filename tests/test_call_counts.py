@@ -18,7 +18,7 @@ N = 100
 OURS = [str(Path(module.__file__).parent) for module in (oracle_opt, oracle_opt.oracles, oracle_opt.generators)]
 DOMAINS = {"simplex": Simplex(N), "box": Box(-np.ones(N), np.ones(N)), "ball": Ball(N)}
 # Of the driver alone, without and with a minorant and an average of the method.
-MOST = {"simplex": (68, 94), "box": (70, 98), "ball": (71, 100)}
+MOST = {"simplex": (58, 82), "box": (60, 86), "ball": (60.5, 88)}
 
 
 class TwoPoints(QueryPointGenerator):
@@ -102,7 +102,7 @@ def largest_of_twenty(n: int) -> FunctionOracle:
     return FunctionOracle(largest, Box(-np.ones(n), np.ones(n)))
 
 
-STEPS = {LevelSet: 235, ProximalBundle: 375}
+STEPS = {Kelley: 93, LevelSet: 166, ProximalBundle: 243}
 
 
 @pytest.mark.parametrize("kind", STEPS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import fsum
+from math import fsum, isfinite
 from typing import Any
 
 import numpy as np
@@ -102,8 +102,8 @@ class CutPool:
     ) -> None:
         error, size = cut_rounding(point, value, slope)
         size += self._domain.extent(slope)
-        stated = upper if np.isfinite(upper) else value  # of a cut alone nothing is known of f but the cut
-        rows.add(slope, value - float(slope @ point), stated, size, error, summand, tolerance, extras)
+        stated = upper if isfinite(upper) else value  # of a cut alone nothing is known of f but the cut
+        rows.add(slope, value - float(slope.dot(point)), stated, size, error, summand, tolerance, extras)
 
     def add_domain(self, domain: Domain) -> None:
         """Add the domain's inequalities as feasibility cuts known beforehand."""
@@ -162,7 +162,7 @@ class CutPool:
         The `error` of the minorant bounds what rounding does to the cuts' constants, the multipliers and their sums.
         """
         a, u = np.maximum(objective, 0.0), np.maximum(feasibility, 0.0)
-        total = whole = fsum(a[a > 0])
+        total = whole = fsum(a.tolist())
         b = np.zeros(0)
         if summands is not None and self.n_summands:
             b = np.maximum(summands, 0.0)
@@ -172,24 +172,20 @@ class CutPool:
                 b = b * ((total - whole) / sums)[self.summands.summand]
             else:
                 b = np.zeros(0)
-        if not (total > 0 and np.isfinite(total) and np.isfinite(u).all()):
+        if not (total > 0 and isfinite(total) and np.isfinite(u).all()):
             return None
-        a, u, b = a / total, u / total, b / total
-        constant = float(a @ self.objective.constant + u @ self.feasibility.constant)
-        slope = self.objective.combine(a) + self.feasibility.combine(u)
-        size = float(a @ self.objective.size + u @ self.feasibility.size)
-        error = float(a @ self.objective.error + u @ self.feasibility.error)
-        terms = 0.5 * (np.count_nonzero(a) + np.count_nonzero(u))  # products and their sum
-        if len(b):
-            constant += float(b @ self.summands.constant)
-            slope += self.summands.combine(b)
-            size += float(b @ self.summands.size)
-            error += float(b @ self.summands.error)
-            terms += np.count_nonzero(b)  # the products with b, and the sums of multipliers, which are not exact
-        tolerance = float(a @ self.objective.tolerance + u @ self.feasibility.tolerance)
-        used = ((self.objective, a), (self.feasibility, u), (self.summands, b))
-        parts = tuple(RowShare(rows, weights) for rows, weights in used if weights.any())
-        return Minorant(constant, slope, error + EPS * (terms + 6) * size, tolerance, parts)
+        totals, slope, terms, parts = np.zeros(4), np.zeros(self._domain.dimension), 6.0, []
+        for rows, weights in ((self.objective, a), (self.feasibility, u), (self.summands, b)):
+            used = weights.nonzero()[0]
+            if len(used):
+                shares = weights / total
+                totals += rows.sums(shares)
+                slope += rows.combine(shares)
+                # products and their sum, and, of the summands, the sums of multipliers, which are not exact
+                terms += len(used) * (1.0 if rows is self.summands else 0.5)
+                parts.append(RowShare(rows, used, shares[used]))
+        constant, size, error, tolerance = totals.tolist()
+        return Minorant(constant, slope, error + EPS * terms * size, tolerance, tuple(parts))
 
     def shrink(
         self, cap: int, objective: Vector, feasibility: Vector, summands: Vector | None = None
@@ -244,16 +240,15 @@ def flatten(rows: Rows, best: ObjectiveCut, upper: float, domain: Domain, first:
     of the way from the best point. What is left in the proven bound is a millionth of the gap of the model.
     """
     limit = STEEP * float(np.abs(best.subgradient).max())
-    steep = rows.steepness > limit
-    steep[:first] = False
-    if not (limit > 0 and steep.any()):
+    steep = first + (rows.steepness[first:] > limit).nonzero()[0]
+    if not (limit > 0 and len(steep)):
         return None
     slope, constant = best.subgradient, best.constant
     error, size = cut_rounding(best.point, best.value, slope)
     size += domain.extent(slope)
     flat = Combination([(1.0, claim_of_cut(best, error))])
     found = []
-    for i in np.flatnonzero(steep):
+    for i in steep.tolist():
         t = limit / float(rows.steepness[i])
         mixed = t * rows.row(i) + (1.0 - t) * slope
         sizes = t * float(rows.size[i]) + size
@@ -261,7 +256,8 @@ def flatten(rows: Rows, best: ObjectiveCut, upper: float, domain: Domain, first:
         height = t * float(rows.constant[i]) + (1.0 - t) * constant
         origin = Combination.of([(t, rows.claimed(int(rows.number[i]))), (1.0 - t, flat)])
         found.append((mixed, height, sizes, errors, t * float(rows.tolerance[i]), origin))
-    kept = ~steep
+    kept = np.ones(len(rows), dtype=bool)
+    kept[steep] = False
     rows.keep(kept)
     for mixed, height, sizes, errors, tolerance, origin in found:
         rows.add(mixed, height, upper, sizes, errors, tolerance=tolerance, origin=origin)

@@ -79,9 +79,9 @@ class Rows:
         self._sparse = SparseRows(dimension)
         self._is_sparse = np.zeros(16, dtype=bool)
         self._n_dense = 0
-        self._sides = np.empty((7, 16))
-        self._summand, self._number = np.zeros((2, 16), dtype=np.intp)
+        self._sides, self._integers = np.empty((7, 16)), np.zeros((2, 16), dtype=np.intp)
         self._size = self._added = 0
+        self._show()
 
     def __len__(self) -> int:
         return self._size
@@ -92,6 +92,7 @@ class Rows:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self.shares = WeakSet()
+        self._show()
 
     @property
     def matrix(self) -> Matrix:
@@ -118,50 +119,16 @@ class Rows:
         order = np.where(kinds, self._n_dense - 1 + np.cumsum(kinds), np.cumsum(~kinds) - 1)
         return both[order]
 
-    @property
-    def steepness(self) -> Vector:
-        """Largest sizes of the rows' entries, a view."""
-        return self._sides[6, : self._size]
+    def _show(self) -> None:
+        """Make the attributes views of what is filled."""
+        sides = self._sides[:, : self._size]
+        self.constant, self.size, self.error, self.tolerance, self.value, self.count, self.steepness = sides
+        self.summand, self.number = self._integers[:, : self._size]
 
-    @property
-    def constant(self) -> Vector:
-        """Constants, a view."""
-        return self._sides[0, : self._size]
-
-    @property
-    def value(self) -> Vector:
-        """Values, a view."""
-        return self._sides[1, : self._size]
-
-    @property
-    def count(self) -> Vector:
-        """Multiplicities, a view."""
-        return self._sides[2, : self._size]
-
-    @property
-    def size(self) -> Vector:
-        """Units of rounding errors, a view."""
-        return self._sides[3, : self._size]
-
-    @property
-    def error(self) -> Vector:
-        """Errors of the constants, a view."""
-        return self._sides[4, : self._size]
-
-    @property
-    def tolerance(self) -> Vector:
-        """Tolerances of the oracle, a view."""
-        return self._sides[5, : self._size]
-
-    @property
-    def summand(self) -> NDArray[np.intp]:
-        """Summands, a view."""
-        return self._summand[: self._size]
-
-    @property
-    def number(self) -> NDArray[np.intp]:
-        """Serial numbers, a view."""
-        return self._number[: self._size]
+    def sums(self, weights: Vector) -> Vector:
+        """The sums of constants, sizes, errors and tolerances with these weights."""
+        sums: Vector = self._sides[:4, : self._size] @ weights
+        return sums
 
     def add(
         self,
@@ -180,16 +147,16 @@ class Rows:
         computed from, whose rounding it has, and `error` what the oracle stated. It belongs to a `summand`, or has the
         `tolerance` of a feasibility cut. `origin` are its extras, or the claims that it was made of.
         """
-        for i in np.flatnonzero(np.abs(self.constant - constant) <= 1e-13 * abs(constant)):
-            if self._summand[i] == summand and np.abs(self.row(i) - row).max() <= 1e-13 * np.abs(row).max():
-                self._sides[1, i] = min(self._sides[1, i], value)
-                self._sides[2, i] += 1
+        steepness = float(np.abs(row).max())
+        for i in (np.abs(self.constant - constant) <= 1e-13 * abs(constant)).nonzero()[0]:
+            if self.summand[i] == summand and np.abs(self.row(i) - row).max() <= 1e-13 * steepness:
+                self.value[i] = min(self.value[i], value)
+                self.count[i] += 1
                 return
-        if self._size == len(self._summand):
+        if self._size == len(self._is_sparse):
             self._is_sparse = np.concatenate([self._is_sparse, np.zeros_like(self._is_sparse)])
             self._sides = np.concatenate([self._sides, np.empty_like(self._sides)], axis=1)
-            self._summand = np.concatenate([self._summand, np.zeros_like(self._summand)])
-            self._number = np.concatenate([self._number, np.zeros_like(self._number)])
+            self._integers = np.concatenate([self._integers, np.zeros_like(self._integers)], axis=1)
         sparse = self.dimension >= MANY and np.count_nonzero(row) <= SHARE * self.dimension
         if sparse:
             self._sparse.add(row)
@@ -201,15 +168,16 @@ class Rows:
             self._matrix[self._n_dense] = row
             self._n_dense += 1
         self._is_sparse[self._size] = sparse
-        self._summand[self._size], self._number[self._size] = summand, self._added
+        self._integers[:, self._size] = summand, self._added
         self._origins.append(origin)
-        self._sides[:, self._size] = constant, value, 1, size, error, tolerance, np.abs(row).max()
+        self._sides[:, self._size] = constant, size, error, tolerance, value, 1, steepness
         self._size += 1
         self._added += 1
+        self._show()
 
     def row(self, i: int | np.intp) -> Vector:
         """Row i, with its zeros."""
-        before = int(np.count_nonzero(self._is_sparse[:i]))
+        before = 0 if self._n_dense == self._size else int(np.count_nonzero(self._is_sparse[:i]))
         return self._sparse.row(before) if self._is_sparse[i] else self._matrix[i - before]
 
     def claimed(self, number: int) -> Combination:
@@ -271,7 +239,7 @@ class Rows:
 
     def largest(self, point: Vector) -> float:
         """Largest of the rows' values at a point; -inf without rows."""
-        return float((self.constant + self.products(point)).max(initial=-np.inf))
+        return float((self.constant + self.products(point)).max()) if self._size else -np.inf
 
     def combine(self, multipliers: Vector) -> Vector:
         """``multipliers @ matrix``, in the time of the rows whose multiplier is not zero."""
@@ -281,7 +249,7 @@ class Rows:
         return self._of_dense(multipliers[~sparse]) + self._sparse.combine(multipliers[sparse])
 
     def _of_dense(self, multipliers: Vector) -> Vector:
-        active = np.flatnonzero(multipliers)
+        active = multipliers.nonzero()[0]
         if 2 * len(active) > self._n_dense:
             return multipliers @ self._matrix[: self._n_dense]
         if self.dimension < LONG:
@@ -304,5 +272,5 @@ class Rows:
         self._size, self._n_dense = len(kept), len(dense)
         self._is_sparse[: self._size] = sparse[kept]
         self._sides[:, : self._size] = self._sides[:, kept]
-        self._summand[: self._size] = self._summand[kept]
-        self._number[: self._size] = self._number[kept]
+        self._integers[:, : self._size] = self._integers[:, kept]
+        self._show()

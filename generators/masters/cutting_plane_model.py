@@ -105,7 +105,9 @@ class CuttingPlaneModel:
 
     def expect(self, point: Vector) -> None:
         """Remember the next query point and what the model says there, for `error`."""
-        self._asked, self._predicted = point, self.pool.value(point)
+        least = self.minimum
+        self._asked = point
+        self._predicted = least.value if least is not None and point is least.point else self.pool.value(point)
 
     def error(self, cut: ObjectiveCut) -> float:
         """``(f(z) - m(z)) / (U - m(z))`` before the cut is added: the model's error over the decrease it predicted.

@@ -78,9 +78,9 @@ class LevelProjection:
         if not gap > model.resolution:
             return minimizer
         objective, feasibility = pool.objective, pool.feasibility
-        unit = np.r_[np.full(len(objective), gap), 1e-3 * feasibility.steepness]
+        unit = np.concatenate([np.full(len(objective), gap), 1e-3 * feasibility.steepness])
         matrix = stacked([objective.compact, feasibility.compact]) if len(feasibility) else objective.compact
-        rhs = np.r_[model.lower + level * gap - objective.constant, -feasibility.constant]
+        rhs = np.concatenate([model.lower + level * gap - objective.constant, -feasibility.constant])
         rhs[len(objective) :] -= INSIDE * unit[len(objective) :]
         domain, equations, sides = simple_part(model.domain)  # the domain's inequalities are in the pool
         if len(equations):

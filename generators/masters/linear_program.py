@@ -15,6 +15,7 @@ from oracle_opt.generators.masters.cut_rows import Rows
 from oracle_opt.generators.masters.feasible_points import prove_empty
 from oracle_opt.generators.masters.highs import TOLERANCE, LPFailure, WarmLP
 
+NONE, EMPTY = np.zeros(0, dtype=np.intp), np.zeros(0)
 FIRST_COLUMNS = 50
 ROUNDS = 50  # limit on the rounds of adding columns
 FINEST = 1e-7  # share of the largest entry of a row that its side counts as at least
@@ -68,7 +69,7 @@ class CutLP(ABC):
         self._lp.add_rows(np.zeros((len(rhs), n_heights)), rhs, rhs)
         self._objective = CutRows()
         self._feasibility = CutRows()
-        self._columns = np.zeros(0, dtype=np.intp)  # variables of the program, in its order, after t
+        self._columns = NONE  # variables of the program, in its order, after t
         self._outside = np.ones(domain.dimension, dtype=bool)
         self._level = np.nan
 
@@ -130,7 +131,7 @@ class CutLP(ABC):
 
     def _part_multipliers(self, duals: Vector, pool: CutPool) -> Vector:
         """Multipliers of the cuts of summands, which are not in this program."""
-        return np.zeros(len(pool.summands))
+        return np.zeros(len(pool.summands)) if pool.n_summands else EMPTY
 
     def _drop(self, known: CutRows, mask: NDArray[np.bool_], others: list[CutRows]) -> None:
         mask = mask[: len(known.places)]  # the newest cuts are not in a program that failed to take them up
@@ -151,22 +152,25 @@ class CutLP(ABC):
             self._take_up_rows(known, rows, level)
 
     def _take_up_rows(self, known: CutRows, rows: Rows, level: float) -> None:
-        new = slice(len(known.places), len(rows))
-        if new.start == len(rows):
+        new = slice(len(known.places), len(rows.constant))
+        if new.start == new.stop:
             return
-        slopes = np.array([rows.row(i) for i in range(new.start, len(rows))])
+        slopes = np.array([rows.row(i) for i in range(new.start, new.stop)])
         if not len(self._columns):
             self._first_columns(slopes[0])
+        constants, summands, heights = rows.constant[new], rows.summand[new], self._n_heights
         if known is self._feasibility:
-            scales, weights = self._feasibility_factors(slopes, rows.constant[new])
+            scales, weights = self._feasibility_factors(slopes, constants)
         else:
             scales, weights = self._factors(slopes)
-        places = self._lp.n_rows + np.arange(len(slopes))
-        summands = rows.summand[new]
-        matrix = np.hstack([self._heights(weights, summands, known), slopes[:, self._columns] * scales[:, None]])
-        sides = (self._levels(level, summands, known) - rows.constant[new]) * scales
+        matrix = np.empty((len(slopes), heights + len(self._columns)))
+        matrix[:, :heights] = self._heights(weights, summands, known)
+        np.multiply(slopes[:, self._columns], scales[:, None], out=matrix[:, heights:])
+        sides = (self._levels(level, summands, known) - constants) * scales
+        first = self._lp.n_rows
         self._lp.add_rows(matrix, np.full(len(slopes), -np.inf), sides)
-        known.places, known.scales = np.r_[known.places, places], np.r_[known.scales, scales]
+        known.places = np.concatenate([known.places, np.arange(first, self._lp.n_rows)])
+        known.scales = np.concatenate([known.scales, scales])
 
     def _first_columns(self, slope: Vector) -> None:
         """Begin with the columns of least slope and a vertex; with all, where one left out would not stand at zero."""
@@ -180,9 +184,11 @@ class CutLP(ABC):
 
     def _wanted(self, pool: CutPool, duals: Vector) -> NDArray[np.intp]:
         """Columns outside with the most negative reduced costs, at most as many as there are inside."""
+        if len(self._columns) == self._domain.dimension:
+            return NONE
         paid = duals[: len(self._constraints.equality_rhs)] @ self._constraints.equality_matrix
         reduced = sum(rows.combine(known.multipliers(duals)) for known, rows in self._groups(pool)) - paid
-        wanted = np.flatnonzero(self._outside & (reduced < -TOLERANCE))
+        wanted = (self._outside & (reduced < -TOLERANCE)).nonzero()[0]
         return wanted[np.argsort(reduced[wanted])[: max(FIRST_COLUMNS, len(self._columns))]]
 
     def _add_columns(self, pool: CutPool, columns: NDArray[np.intp]) -> None:
@@ -203,12 +209,12 @@ class CutRows:
     """Where the rows of the pool's objective cuts, or of others, stand in the program, and their factors."""
 
     def __init__(self) -> None:
-        self.places = np.zeros(0, dtype=np.intp)
+        self.places = NONE
         self.scales = np.zeros(0)
 
     def multipliers(self, duals: Vector) -> Vector:
         """Multipliers of the cuts as they stand in the pool."""
-        return np.maximum(-duals[self.places], 0.0) * self.scales
+        return np.maximum(-duals[self.places], 0.0) * self.scales if len(self.places) else EMPTY
 
 
 class ModelLP(CutLP):

@@ -114,7 +114,7 @@ def proximal_point(
     u = start.copy()
     used = (u > 0) | equation
     while True:
-        chosen = np.flatnonzero(used)
+        chosen = used.nonzero()[0]
         rows = _Rows(matrix[chosen], rhs[chosen], int(used[:n_objective].sum()), equation[chosen])
         if constraints.has_bounds_alone:
             steps = BoundsDual(constraints, center, metric, rows.matrix, rows.rhs, u[chosen], n_equations)

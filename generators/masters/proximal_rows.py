@@ -32,12 +32,12 @@ class ProximalRows:
         # factors of feasibility cuts and equations
         self._scale = unit / np.abs(feasibility.matrix).max(axis=1, initial=0.0)
         self._steep = unit / np.abs(equations).max(axis=1, initial=0.0)
-        self._matrix = np.vstack(
+        self._matrix = np.concatenate(
             [objective.matrix, feasibility.matrix * self._scale[:, None], equations * self._steep[:, None]]
         )
         self._allowed = 1e-9 * unit
         inside = -feasibility.constant * self._scale - 3.0 * self._allowed  # stay inside the feasibility cuts
-        self._rhs = np.r_[center.upper - objective.constant, inside, sides * self._steep]
+        self._rhs = np.concatenate([center.upper - objective.constant, inside, sides * self._steep])
         self.floor = 1e-15 * abs(center.upper)
 
     def start(self, known: RowMultipliers) -> Vector:

@@ -14,11 +14,10 @@ from oracle_opt.proof.parts import Combination, Parts, Weighted
 
 
 class RowShare(Parts):
-    """Rows by serial numbers, with weights; what a row claims is asked when it is wanted, or when it is dropped."""
+    """Rows, those `used`, with weights; what a row claims is asked when it is wanted, or when it is dropped."""
 
-    def __init__(self, rows: Rows, weights: Vector) -> None:
-        used = np.flatnonzero(weights)
-        self._rows, self._numbers, self._weights = rows, rows.number[used], weights[used]
+    def __init__(self, rows: Rows, used: NDArray[np.intp], weights: Vector) -> None:
+        self._rows, self._numbers, self._weights = rows, rows.number[used], weights
         self._dropped: dict[int, Combination] = {}
         rows.shares.add(self)
 

@@ -44,11 +44,11 @@ class Ball(Domain):
         if metric is not None:
             raise InvalidArgument("`metric` must be None on a Ball: its projection is Euclidean only")
         away = point - self.center
-        return self.center + away / max(1.0, float(np.linalg.norm(away)) / self.radius)
+        return self.center + away / max(1.0, sqrt(float(away.dot(away))) / self.radius)
 
     def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:
         """Go the radius against the slope."""
-        length = float(np.linalg.norm(slope))
+        length = sqrt(float(slope.dot(slope)))
         point = self.center - (self.radius / length) * slope if length > 0 else self.center.copy()
         return float(slope @ self.center) - self.radius * length, point
 

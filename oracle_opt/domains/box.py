@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,7 +56,7 @@ class Box(Domain):
 
     def project(self, point: Vector, metric: Vector | None = None) -> Vector:
         """Clip; the same in every diagonal metric."""
-        return np.clip(point, self.lower, self.upper)
+        return np.minimum(np.maximum(point, self.lower), self.upper)
 
     def contains(self, point: Vector, tolerance: float = 1e-9) -> bool:
         """Whether each variable is within its bounds, up to a share of its own size and that of the bound."""
@@ -66,7 +67,7 @@ class Box(Domain):
         point = np.where(slope > 0, self.lower, self.upper)
         if not slope.all():  # where it is flat a bound may be infinite, and 0 * inf is no number
             np.copyto(point, self.interior_point(), where=slope == 0)
-        return float(slope @ point), point
+        return float(slope.dot(point)), point
 
     def doubt(self, point: Vector) -> str:
         """At a promised bound, within a hundredth of its size or of the width."""
@@ -83,9 +84,13 @@ class Box(Domain):
         """Return the middle; one unit inside the finite bound where the other is infinite; else 0."""
         return self._middle.copy()
 
+    @cached_property
+    def _bounds(self) -> LinearConstraints:
+        return LinearConstraints(np.zeros((0, self.dimension)), np.zeros(0), self.lower, self.upper)
+
     def linear_constraints(self) -> LinearConstraints:
         """Return the bounds."""
-        return LinearConstraints(np.zeros((0, self.dimension)), np.zeros(0), self.lower, self.upper)
+        return self._bounds
 
     def bounding_box(self) -> tuple[Vector, Vector]:
         """Return the bounds."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -33,14 +34,14 @@ class LinearConstraints:
     inequality_matrix: Matrix | None = None
     inequality_rhs: Vector | None = None
 
-    @property
+    @cached_property
     def inequalities(self) -> tuple[Matrix, Vector]:
         """Matrix and right-hand sides of the inequalities, without rows where there are none."""
         if self.inequality_matrix is None or self.inequality_rhs is None:
             return np.zeros((0, len(self.lower))), np.zeros(0)
         return self.inequality_matrix, self.inequality_rhs
 
-    @property
+    @cached_property
     def has_bounds_alone(self) -> bool:
         """Whether there is neither an equation nor an inequality of several variables."""
         return not (len(self.inequalities[1]) or len(self.equality_rhs))

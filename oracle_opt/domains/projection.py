@@ -56,7 +56,7 @@ def project_on_cuts(
     u = np.where(equation, start, np.maximum(start, 0.0))
     used = (matrix @ center > rhs) | (u > 0) | equation
     while True:
-        chosen = np.flatnonzero(used)
+        chosen = used.nonzero()[0]
         rows, sides = _divided(matrix[chosen], unit[chosen]), rhs[chosen] / unit[chosen]
         if constraints.has_bounds_alone and isinstance(rows, np.ndarray):
             steps_of = BoundsDual(constraints, center, metric, rows, sides, u[chosen], n_equations)

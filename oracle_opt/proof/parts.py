@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import Vector, numbered
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 Weighted = tuple[float, CutClaim]
@@ -42,11 +42,15 @@ class Combination(Parts):
     """Claims that are held as they are; equal ones once, with the sum of their weights."""
 
     def __init__(self, terms: Iterable[Weighted]) -> None:
-        given = [(weight, claim) for weight, claim in terms if weight > 0]
-        self._claims = [claim for _, claim in given]
-        self._weights = np.array([weight for weight, _ in given])
-        self._numbers = np.array([numbers_of(claim) for claim in self._claims], dtype=np.intp)
-        self._n_different = 0  # when equal ones were last put together
+        self._claims: list[CutClaim] = []
+        weights, numbers = [], []
+        for weight, claim in terms:
+            if weight > 0:
+                self._claims.append(claim)
+                weights.append(weight)
+                numbers.append(numbers_of(claim))
+        self._weights, self._numbers = np.array(weights), np.array(numbers, dtype=np.intp)
+        self._n_different = min(1, len(weights))  # when equal ones were last put together
         self._gather()
 
     @classmethod
@@ -67,10 +71,9 @@ class Combination(Parts):
         """Put equal claims together."""
         if self._n_different == len(self._claims):
             return
-        places: dict[int, int] = {}
-        place = np.array([places.setdefault(id(claim), len(places)) for claim in self._claims])
-        weights = np.bincount(place, self._weights)
-        first = np.unique(place, return_index=True)[1][weights > 0]
+        first, numbers = numbered(map(id, self._claims))
+        weights = np.bincount(numbers, self._weights)
+        first = first[weights > 0]
         self._claims = [self._claims[i] for i in first.tolist()]
         self._weights, self._numbers = weights[weights > 0], self._numbers[first]
         self._n_different = len(self._claims)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt._deadline import seconds_left
-from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.arrays import Matrix, Vector, numbered
 from oracle_opt.oracles.benders.dual_simplex import optimal_bases, small_enough
 from oracle_opt.oracles.benders.recourse import DualVertex, Solved
 from oracle_opt.oracles.benders.scenario_duals import MOST_NUMBERS, DualTable
@@ -199,11 +199,11 @@ class Bunched:
         cost, values = answers.of_some(some)
         pool, sides = self.pool, (answers.lower[some], answers.upper[some])
         done, basic, at = optimal_bases(stage.form, pool.vertices, best[some], cost, values, *sides)
-        _, first, again = np.unique(at, axis=0, return_index=True, return_inverse=True)
+        first, again = numbered(one.tobytes() for one in at)
         found, good = stage.vertices(basic[first], at[first], cost, values)
         numbers = np.full(len(first), -1)
         numbers[good] = pool.add(found)
-        numbers = numbers[again.ravel()]
+        numbers = numbers[again]
         served = np.zeros(len(some), dtype=bool)
         lines = np.flatnonzero(done)[numbers >= 0]
         numbers = numbers[numbers >= 0]
