@@ -141,7 +141,7 @@ class CutPool:
         chosen = np.zeros(len(summands))
         chosen[largest] = 1.0
         slope, constant = summands.combine(chosen), float(summands.constant[largest].sum())
-        pieces = Combination.of((1.0, summands.claimed(number)) for number in summands.number[largest].tolist())
+        pieces = RowShare(summands, largest, np.ones(self.n_summands))
         self.objective.add(slope, constant, self.upper, size, error, origin=pieces)
         return len(self.objective) > before
 

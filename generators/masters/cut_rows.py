@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.generators.masters.sparse_rows import SparseRows
 from oracle_opt.proof.claim import ClaimKind, CutClaim, below
-from oracle_opt.proof.parts import Combination, numbers_in
+from oracle_opt.proof.parts import Combination, Parts, numbers_in
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 MANY = 1000  # variables from which on rows may be kept sparse ...
@@ -74,7 +74,7 @@ class Rows:
     def __init__(self, dimension: int, kind: ClaimKind = ClaimKind.MINORANT) -> None:
         self.dimension, self.kind, self.n_summands = dimension, kind, 0
         self.shares: WeakSet[RowHolder] = WeakSet()
-        self._origins: list[Mapping[str, Any] | Combination] = []
+        self._origins: list[Mapping[str, Any] | Parts] = []
         self._matrix = np.empty((0, dimension))
         self._sparse = SparseRows(dimension)
         self._is_sparse = np.zeros(16, dtype=bool)
@@ -139,7 +139,7 @@ class Rows:
         error: float,
         summand: int = 0,
         tolerance: float = 0.0,
-        origin: Mapping[str, Any] | Combination = NOTHING,
+        origin: Mapping[str, Any] | Parts = NOTHING,
     ) -> None:
         """Add one row, or count it once more if it stands there already, up to rounding: then the first one stays.
 
@@ -182,27 +182,31 @@ class Rows:
 
     def claimed(self, number: int) -> Combination:
         """Return the claim of the row with a serial number, or those that it was made of."""
-        i = int(np.searchsorted(self.number, number))
+        i = int(self.number.searchsorted(number))
         origin = self._origins[i]
-        if not isinstance(origin, Combination):
+        if isinstance(origin, Combination):
+            return origin
+        if isinstance(origin, Parts):
+            made = Combination.of(origin.members())
+        else:
             constant = below(float(self.constant[i]), float(self.error[i]))
             summand, tolerance = int(self.summand[i]), float(self.tolerance[i])
             slope = np.array(self.row(i))
-            claim = CutClaim(self.kind, constant, slope, summand, self.n_summands, tolerance, origin)
-            origin = self._origins[i] = Combination([(1.0, claim)])
-        return origin
+            made = Combination(
+                [(1.0, CutClaim(self.kind, constant, slope, summand, self.n_summands, tolerance, origin))]
+            )
+        self._origins[i] = made
+        return made
 
     def held(self, numbers: list[int]) -> int:
         """About as many numbers as the claims of the rows with these serial numbers hold."""
-        origins = [self._origins[i] for i in np.searchsorted(self.number, numbers).tolist()]
-        return sum(
-            one.most_size if isinstance(one, Combination) else self.dimension + numbers_in(one) for one in origins
-        )
+        origins = [self._origins[i] for i in self.number.searchsorted(numbers).tolist()]
+        return sum(one.most_size if isinstance(one, Parts) else self.dimension + numbers_in(one) for one in origins)
 
-    def unclaimed(self, numbers: list[int]) -> int:
-        """How many of the rows with these serial numbers stand here alone, and in no claim."""
-        places = np.searchsorted(self.number, numbers).tolist()
-        return sum(not isinstance(self._origins[i], Combination) for i in places)
+    def copied(self, numbers: list[int]) -> int:
+        """How many numbers are copied to claim these rows: their slopes, where they stand in no claim."""
+        origins = [self._origins[i] for i in self.number.searchsorted(numbers).tolist()]
+        return sum(one.n_copied if isinstance(one, Parts) else self.dimension for one in origins)
 
     def products(self, point: Vector) -> Vector:
         """``matrix @ point``."""

@@ -37,7 +37,7 @@ class RowShare(Parts):
     @property
     def n_copied(self) -> int:
         """How many numbers are copied when it is gathered: the slopes of rows that were never claimed."""
-        return self._rows.unclaimed(self._standing()) * self._rows.dimension
+        return self._rows.copied(self._standing())
 
     def _standing(self) -> list[int]:
         return [number for number in self._numbers.tolist() if number not in self._dropped]

@@ -37,6 +37,11 @@ class Parts(ABC):
         """How many numbers have to be copied to gather the claims."""
         return self.size
 
+    @property
+    def most_size(self) -> int:
+        """The same as `size` or more, known at once."""
+        return self.size
+
 
 class Combination(Parts):
     """Claims that are held as they are; equal ones once, with the sum of their weights."""
@@ -104,7 +109,7 @@ class Combination(Parts):
 
     @property
     def most_size(self) -> int:
-        """The same or more, with equal claims several times: known at once."""
+        """With equal claims several times."""
         return int(self._numbers.sum())
 
 
