@@ -115,6 +115,14 @@ def floats(name: str, values: ArrayLike, instead: str = "an array of real number
         raise InvalidArgument(f"`{name}` must be {instead}, got {shown(values)}: {problem}") from problem
 
 
+def one_of(name: str, value: object, words: Iterable[str]) -> str:
+    """Return one of some words, or refuse what is none of them."""
+    known = tuple(words)
+    if isinstance(value, str) and value in known:
+        return value
+    raise InvalidArgument(f"`{name}` must be one of {', '.join(map(repr, known))}, got {shown(value)}")
+
+
 def callback(name: str, value: object, instead: str) -> Callable[..., Any]:
     """Return what can be called, or refuse it."""
     if callable(value):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from oracle_opt.arguments import flag, instances, real, whole
+from oracle_opt.arguments import flag, instances, one_of, real, whole
 from oracle_opt.clocks import CLOCKS
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 from oracle_opt.errors import InvalidArgument
@@ -48,8 +48,7 @@ class RunOptions:
             whole("probes", self.probes, 0)
         if self.first != "auto":
             flag("first", self.first)
-        if not isinstance(self.clock, str) or self.clock not in CLOCKS:
-            raise InvalidArgument(f"`clock` must be one of {', '.join(map(repr, CLOCKS))}, got {shown(self.clock)}")
+        one_of("clock", self.clock, CLOCKS)
         if self.journal is not None and not isinstance(self.journal, str | os.PathLike):
             raise InvalidArgument(f"`journal` must be the path of a file or None, got {shown(self.journal)}")
         if not (self.callback is None or isinstance(self.callback, Listener) or callable(self.callback)):

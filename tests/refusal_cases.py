@@ -175,6 +175,7 @@ CASES = {
     # generators
     "choose_generator": Case(G.choose_generator, {"oracle": ORACLE}),
     "explain_choice": Case(G.explain_choice, {"oracle": ORACLE}),
+    "LevelSet": Case(G.LevelSet, {}, by_signature(G.LevelSet).takes | {"target": "none " + SIGNED}),
     "ActiveSet": Case(G.ActiveSet, {"generator": G.LevelSet()}, {"generator": "generator"}),
     "AnalyticCenter": Case(
         G.AnalyticCenter,

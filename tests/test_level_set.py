@@ -7,7 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oracle_opt import Box, FunctionOracle, InvalidArgument, ObjectiveCut, Polyhedron, minimize
+from oracle_opt import (
+    Box,
+    FreeSpace,
+    FunctionOracle,
+    InvalidArgument,
+    ObjectiveCut,
+    Polyhedron,
+    Simplex,
+    Status,
+    minimize,
+)
 from oracle_opt.generators import LevelSet
 
 
@@ -106,3 +116,68 @@ def test_a_level_outside_is_refused(level) -> None:
     oracle = largest_of(np.ones((1, 1)), np.zeros(1), Box([-1.0], [1.0]))
     with pytest.raises(InvalidArgument, match="`level`"):
         minimize(oracle, LevelSet(level))
+
+
+def largest_of_affine(n: int, seed: int) -> tuple[FunctionOracle, np.ndarray]:
+    """On R^n, with a minimizer, where the function is 1, in the promised ball: its slopes mix to 0."""
+    rng = np.random.default_rng(seed)
+    slopes, minimizer = rng.normal(size=(n + 1, n)), rng.uniform(-0.3, 0.3, n)
+    slopes[-1] = -rng.dirichlet(np.ones(n)) @ slopes[:-1]
+
+    def largest(z):
+        values = slopes @ (z - minimizer) + 1.0
+        i = int(values.argmax())
+        return float(values[i]), slopes[i]
+
+    return FunctionOracle(largest, FreeSpace(n, radius=2 * np.sqrt(n))), minimizer
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_with_the_minimum_known_no_query_moves_away_from_a_minimizer(seed) -> None:
+    oracle, minimizer = largest_of_affine(4 + 3 * seed, seed)
+    result = minimize(oracle, LevelSet(target=1.0), rtol=1e-6, max_calls=300, keep_cuts=True)
+    away = [float(np.linalg.norm(cut.point - minimizer)) for cut in result.history.cuts]
+    assert result.success
+    assert np.diff(away).max() <= 1e-6 * away[0]
+
+
+@pytest.mark.parametrize("target", [-np.inf, -5.0, 1.05, 50.0])
+def test_a_target_that_is_no_minimum_costs_calls_and_no_proof(target) -> None:
+    oracle, _ = largest_of_affine(6, 0)
+    if target == -np.inf:
+        with pytest.raises(InvalidArgument, match="`target`"):
+            LevelSet(target=target)
+        return
+    result = minimize(oracle, LevelSet(target=target), rtol=1e-6, max_calls=200)
+    assert result.lower_bound <= 1.0 <= result.upper_bound + 1e-9
+    assert result.status in (Status.CONVERGED, Status.MAX_CALLS, Status.STALLED)
+
+
+def test_which_point_is_projected_does_not_matter_in_the_entropic_metric() -> None:
+    rng = np.random.default_rng(0)
+    slopes = rng.normal(size=(30, 12))
+    oracle = FunctionOracle(lambda z: ((v := slopes @ z).max(), slopes[v.argmax()]), Simplex(12))
+    best, last, euclidean = (
+        minimize(oracle, one, rtol=1e-6, keep_cuts=True)
+        for one in (LevelSet(), LevelSet(center="last"), LevelSet(entropic=False))
+    )
+    points = [[cut.point.tolist() for cut in one.history.cuts] for one in (best, last, euclidean)]
+    assert points[0] == points[1] != points[2]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_a_promised_ball_the_projection_proves_what_the_box_around_it_does_not(seed) -> None:
+    """The largest entry, each of them named by a query: a mix of m cuts is at least -R / sqrt(m) in the ball."""
+    n, calls = 20 + seed, 8
+    oracle = FunctionOracle(lambda z: (z.max(), np.eye(n)[z.argmax()]), FreeSpace(n, radius=1.0))
+    result = minimize(oracle, LevelSet(), max_calls=calls, probes=0)
+    assert -1.0 / np.sqrt(n) >= result.lower_bound >= -1.5 / np.sqrt(calls)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"center": "beste"}, {"center": None}, {"target": 1.0, "interior": True}, {"target": 1.0, "entropic": True}],
+)
+def test_what_does_not_go_together_is_refused(wrong) -> None:
+    with pytest.raises(InvalidArgument, match=next(iter(wrong))):
+        LevelSet(**wrong)

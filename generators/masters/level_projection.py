@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from oracle_opt import Minorant
 from oracle_opt.arrays import Vector
 from oracle_opt.domains.projection import project_on_cuts
 from oracle_opt.generators.masters.cut_pool import TANGENTS
@@ -51,6 +52,7 @@ class LevelProjection:
         # serial numbers and multipliers of the cuts of the last projection, in units of the values
         self._numbers = np.zeros(0, dtype=np.intp)
         self._multipliers = np.zeros(0)
+        self._outer = np.zeros(0)  # multipliers of the feasibility cuts then
 
     def project(self, center: Vector, level: float) -> Vector:
         """Nearest point to `center` where the model is at most ``lower + level * gap``.
@@ -69,6 +71,13 @@ class LevelProjection:
             ):
                 return point
         return point
+
+    def minorant(self) -> Minorant | None:
+        """Combination of cuts by the multipliers of the last projection; `None` if it has none."""
+        pool = self._model.pool
+        outer = np.zeros(len(pool.feasibility))
+        outer[: len(self._outer)] = self._outer
+        return pool.minorant(pool.objective.known(self._numbers, self._multipliers), outer)
 
     def _of_whole_cuts(self, last: Vector, level: float) -> Vector:
         """Project on the level set of the whole cuts."""
@@ -94,6 +103,8 @@ class LevelProjection:
         done = project_on_cuts(domain, last, metric, matrix, rhs, start, unit=unit, n_equations=len(equations))
         self._numbers = objective.number.copy() if done.converged else objective.number[:0]
         self._multipliers = done.multipliers[: len(self._numbers)] / gap
+        inner, outer = len(objective), len(objective) + len(feasibility)
+        self._outer = done.multipliers[inner:outer] / unit[inner:outer] if done.converged else self._outer[:0]
         if done.converged and (done.point != last).any():
             if domain is model.domain:
                 return done.point
