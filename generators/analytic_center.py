@@ -112,8 +112,14 @@ class AnalyticCenter(QueryPointGenerator):
         self._domain = self._model.domain
         constraints = self._domain.linear_constraints()
         assert constraints is not None
-        self._constraints = constraints
-        self._free = np.flatnonzero(constraints.lower < constraints.upper)  # the others have one value
+        self._free = free = np.flatnonzero(constraints.lower < constraints.upper)  # the others have one value
+        self._fixed = np.where(constraints.lower < constraints.upper, 0.0, constraints.lower)
+        # lower bounds, their weights, upper bounds and theirs; theta, below the upper bound, is the last variable
+        bounds = np.column_stack([(constraints.lower[free], constraints.upper[free]), (-np.inf, 0.0)])
+        held = self.domain_weight * np.isfinite(bounds)
+        self._sides = np.stack([bounds[0], held[0], bounds[1], held[1]])
+        equalities = constraints.equality_matrix[:, free]
+        self._equalities = np.column_stack([equalities, np.zeros(len(equalities))])[equalities.any(axis=1)]
         self._blocks = self._domain.simplices()
         self._point = point
         self._center = middle = self._domain.interior_point()
@@ -137,7 +143,8 @@ class AnalyticCenter(QueryPointGenerator):
         if isinstance(cut, ObjectiveCut):
             self._adapt(self._model.error(cut))
         self._model.add(cut)
-        valued = self._model.pool.best is not None or not len(self._model.pool.objective)
+        n_cuts = len(self._model.pool.objective)
+        valued = self._model.pool.best is not None or not n_cuts
         if not valued and self._model.minimum is not None:  # cuts of which no value is known leave no set to localize
             self._point = self._model.minimum.point
         for _ in range(TANGENTS if valued else 0):
@@ -145,10 +152,10 @@ class AnalyticCenter(QueryPointGenerator):
                 break
             self._recenter(self._model.minimum)
             # the cuts of the summands, too, must leave the center inside: below theta, or below the upper bound
-            height = self._height if self.epigraph and len(self._model.pool.objective) else 0.0
+            height = self._height if self.epigraph and n_cuts else 0.0
             if not self._model.pool.add_tangent(self._point, self._model.pool.upper - height):
                 break
-        if len(self._model.pool.objective):
+        if n_cuts:
             self._model.expect(self._point)
         return Step.FEASIBILITY if isinstance(cut, FeasibilityCut) else Step.SERIOUS
 
@@ -169,7 +176,7 @@ class AnalyticCenter(QueryPointGenerator):
             return
         polytope = self._polytope()
         height = [-self._height / self._unit] if len(polytope.lower) > len(self._free) else []
-        center, converged = analytic_center(polytope, np.r_[self._center[self._free], height])
+        center, converged = analytic_center(polytope, np.concatenate([self._center[self._free], height]))
         if not converged:
             start = self._best_on_segment(polytope, minimum.point)
             if start is None:
@@ -204,56 +211,47 @@ class AnalyticCenter(QueryPointGenerator):
 
     def _polytope(self) -> Polytope:
         """Rows of free variables, in units of the largest slope; theta, below the upper bound, is the last variable."""
-        pool, n, box, free = self._model.pool, len(self._free), self._constraints, self._free
-        slopes, normals, equalities = pool.objective.compact, pool.feasibility.compact, box.equality_matrix
-        steep, scale = pool.objective.steepness, pool.feasibility.steepness
-        lower, upper, constants, shifts = box.lower, box.upper, pool.objective.constant, pool.feasibility.constant
-        counts, anchor = pool.feasibility.count, self._domain.interior_point() if pool.best is None else pool.best.point
-        if n < len(lower):
-            fixed = np.where(lower < upper, 0.0, lower)
-            constants, shifts = constants + slopes @ fixed, shifts + normals @ fixed
-            slopes, normals, equalities = slopes[:, free], normals[:, free], equalities[:, free]
+        pool, n, free = self._model.pool, len(self._free), self._free
+        slopes, normals = pool.objective.compact, pool.feasibility.compact
+        steep, scale, shifts = pool.objective.steepness, pool.feasibility.steepness, pool.feasibility.constant
+        constants, counts = pool.objective.constant, pool.feasibility.count
+        best = self._domain.interior_point() if pool.best is None else pool.best.point
+        if n < len(best):
+            constants, shifts = constants + slopes @ self._fixed, shifts + normals @ self._fixed
+            slopes, normals, best = slopes[:, free], normals[:, free], best[free]
             steep, scale = steepness(slopes), steepness(normals)
             inside = scale > 0  # a row that holds fixed variables only bounds nothing
             normals, shifts, counts, scale = normals[inside], shifts[inside], counts[inside], scale[inside]
-            equalities = equalities[equalities.any(axis=1)]
-            lower, upper, anchor = lower[free], upper[free], anchor[free]
-        values = pool.upper - constants
-        below, above = np.isfinite(lower), np.isfinite(upper)
-        sides = (lower, self.domain_weight * below, upper, self.domain_weight * above)
-        proximal = np.full(n, self.proximal / self._size**2)
         unit = float(steep.max(initial=0.0)) or 1.0
-        epigraph = self.epigraph and len(steep) > 0
-        if epigraph:
+        scale = np.concatenate([steep, scale])
+        scale[: len(steep)] = unit
+        weights = np.concatenate([pool.objective.count, counts])
+        if self.epigraph and len(steep):
+            width, values, last = n + 1, pool.upper - constants, np.zeros(len(scale))
+            last[: len(steep)] = -1.0
             self._unit = unit
-            if not self._height:
-                self._height = unit
-            weight = float(pool.objective.count.sum()) if self.upper_weight is None else self.upper_weight
-            values = values / unit
-            lower, lower_weights, upper, upper_weights = sides
-            sides = np.r_[lower, -np.inf], np.r_[lower_weights, 0.0], np.r_[upper, 0.0], np.r_[upper_weights, weight]
-            equalities = np.column_stack([equalities, np.zeros(len(equalities))])
-            anchor, proximal = np.r_[anchor, 0.0], np.r_[proximal, 0.0]
-        else:
-            # constant_i + slope_i @ z <= value_i is (12), slope_i @ (z - point_i) <= 0
-            values = (pool.objective.value - constants) / unit
-        rhs = np.r_[values, -shifts / scale]
-        last = np.where(np.arange(len(rhs)) < len(values), -1.0, 0.0) if epigraph else None
-        matrix = stacked([(slopes, np.full(len(values), unit)), (normals, scale)], last)
-        weights = np.r_[pool.objective.count, counts]
-        return Polytope(matrix, rhs, weights, *sides, equalities, proximal, anchor)
+            self._height = self._height or unit
+            self._sides[3, n] = weights[: len(steep)].sum() if self.upper_weight is None else self.upper_weight
+        else:  # constant_i + slope_i @ z <= value_i is (12), slope_i @ (z - point_i) <= 0
+            width, values, last = n, pool.objective.value - constants, None
+        rhs = np.concatenate([values, -shifts]) / scale
+        anchor, proximal = np.zeros((2, width))
+        anchor[:n], proximal[:n] = best, self.proximal / self._size**2
+        matrix = stacked([slopes, normals], scale, last)
+        lower, below, upper, above = self._sides[:, :width]
+        return Polytope(matrix, rhs, weights, lower, below, upper, above, self._equalities[:, :width], proximal, anchor)
 
     def _best_on_segment(self, polytope: Polytope, inner: Vector) -> Vector | None:
         """The point of least barrier among some between the last center and `inner`; `None` if none is inside."""
-        n, free = len(self._free), self._free
+        n, free, n_cuts = len(self._free), self._free, len(self._model.pool.objective)
         middle = self._domain.interior_point()
         best, least = None, np.inf
         for share in (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99, 0.999, 1.0):
             for lift in (1e-2, 1e-4, 1e-7):
                 x = ((1 - lift) * ((1 - share) * self._center + share * inner) + lift * middle)[free]
                 if len(polytope.lower) > n:  # theta half way between the model's value and the upper bound
-                    model = polytope.matrix @ np.r_[x, 0.0] - polytope.rhs
-                    x = np.r_[x, 0.5 * model[: len(self._model.pool.objective)].max()]
+                    x = np.concatenate([x, [0.0]])
+                    x[n] = 0.5 * (polytope.matrix @ x - polytope.rhs)[:n_cuts].max()
                 value = polytope.barrier(x)
                 if value < least:
                     best, least = x, value

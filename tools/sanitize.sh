@@ -19,7 +19,7 @@ rm -rf build/sanitize
 if [ $# -eq 0 ]; then
     set -- tests/test_svm.py tests/test_svm_active.py tests/test_svm_certificates.py tests/test_svm_kinds.py \
         tests/test_svm_newton.py tests/test_packed.py tests/test_kernels.py tests/test_rbf_bank.py tests/test_lp_mkl.py \
-        tests/test_mkl_updates.py tests/test_multipliers.py
+        tests/test_mkl_updates.py tests/test_multipliers.py tests/test_center_steps.py
 fi
 for baseline in "" 1; do
     echo "sanitized, ORACLE_OPT_BASELINE=$baseline"

@@ -10,6 +10,7 @@ import scipy.linalg
 
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.generators.masters._center import Center
 from oracle_opt.generators.masters.row_products import square_products, weighted_gram
 
 
@@ -48,7 +49,7 @@ class Polytope:
 
     def interior(self, x: Vector) -> bool:
         """Whether x satisfies every inequality strictly."""
-        return bool((self.matrix @ x < self.rhs).all() and (x > self.lower).all() and (x < self.upper).all())
+        return bool((self.matrix @ x < self.rhs).all() and ((self.lower < x) & (x < self.upper)).all())
 
     def barrier(self, x: Vector) -> float:
         """Value of the barrier at x; infinite outside."""
@@ -92,11 +93,8 @@ def analytic_center(
     converged : bool
         Whether the tolerance was reached.
     """
-    matrix, weights = polytope.matrix, polytope.weights
-    below, above = np.flatnonzero(np.isfinite(polytope.lower)), np.flatnonzero(np.isfinite(polytope.upper))
-    below_weights, above_weights = polytope.lower_weights[below], polytope.upper_weights[above]
-    total = float(weights.sum() + below_weights.sum() + above_weights.sum())
-    x = start
+    matrix, x = polytope.matrix, start
+    below, above = np.isfinite(polytope.lower).nonzero()[0], np.isfinite(polytope.upper).nonzero()[0]
     slack = polytope.rhs - matrix @ x
     to_lower, to_upper = x[below] - polytope.lower[below], polytope.upper[above] - x[above]
     # a violated row gets a share of the slack of the others, or as much as the bounds allow: what the slack changes by
@@ -105,39 +103,39 @@ def analytic_center(
     squares[below] += to_lower**2
     squares[above] += to_upper**2
     allowed = np.sqrt(square_products(matrix, squares))
-    inside = slack > 1e-12 * allowed
-    slack = np.maximum(slack, 0.3 * np.median(slack[inside]) if inside.any() else allowed)
+    inside = slack[slack > 1e-12 * allowed]
+    inside.sort()
+    median = 0.5 * (inside[(len(inside) - 1) // 2] + inside[len(inside) // 2]) if len(inside) else 0.0
+    slack = np.maximum(slack, 0.3 * median if len(inside) else allowed)
     slack[slack <= 0] = 1.0
-    u, v, w = weights / slack, below_weights / to_lower, above_weights / to_upper
+    # the bounds after the rows; their slacks are updated, not computed as differences, which may round to 0
+    slack = np.concatenate([slack, to_lower, to_upper])
+    weights = np.concatenate([polytope.weights, polytope.lower_weights[below], polytope.upper_weights[above]])
+    places = np.concatenate([below, above])
+    signs = np.where(np.arange(len(places)) < len(below), 1.0, -1.0)
+    enough = tolerance**2 * float(weights.sum())
+    if isinstance(matrix, np.ndarray) and matrix.size and not len(polytope.equalities):
+        center = Center(polytope, x, slack, weights, places, signs)
+        converged = center.solve(enough, max_steps)
+        return center.point, converged and polytope.interior(center.point)
+    m, u, residual = len(polytope.rhs), weights / slack, np.zeros(len(slack))
     for _ in range(max_steps):
         seconds_left()
-        residual = polytope.rhs - matrix @ x - slack
-        gradient = matrix.T @ ((weights - u * residual) / slack) + polytope.proximal * (x - polytope.anchor)
-        diagonal = polytope.proximal.copy()
-        gradient[below] -= below_weights / to_lower
-        gradient[above] += above_weights / to_upper
-        diagonal[below] += v / to_lower
-        diagonal[above] += w / to_upper
-        step = _newton_step(matrix, u / slack, diagonal, gradient, polytope.equalities)
+        residual[:m] = polytope.rhs - matrix @ x - slack[:m]
+        force, heavy = (weights - u * residual) / slack, u / slack
+        gradient = matrix.T @ force[:m] + polytope.proximal * (x - polytope.anchor)
+        gradient -= np.bincount(places, signs * force[m:], len(x))
+        diagonal = polytope.proximal + np.bincount(places, heavy[m:], len(x))
+        step = _newton_step(matrix, heavy[:m], diagonal, gradient, polytope.equalities)
         if not np.isfinite(step).all():
             return x, False
-        # linearized: slack * du + u * dslack = weights - slack * u, and so for the bounds
-        d_slack = residual - matrix @ step
+        # linearized: slack * du + u * d_slack = weights - slack * u
+        d_slack = np.concatenate([residual[:m] - matrix @ step, signs * step[places]])
         du = (weights - u * d_slack) / slack - u
-        dv = (below_weights - v * step[below]) / to_lower - v
-        dw = (above_weights + w * step[above]) / to_upper - w
-        primal = min(_length(slack, d_slack), _length(to_lower, step[below]), _length(to_upper, -step[above]))
-        dual = min(_length(u, du), _length(v, dv), _length(w, dw))
-        x = x + primal * step
-        slack = slack + primal * d_slack
-        # the slacks are updated, not computed as differences to the bounds, which may round to 0
-        to_lower, to_upper = to_lower + primal * step[below], to_upper - primal * step[above]
-        u, v, w = u + dual * du, v + dual * dv, w + dual * dw
-        if min(primal, dual) == 1.0:
-            parts = ((slack * u, weights), (to_lower * v, below_weights), (to_upper * w, above_weights))
-            distance = sum(float(((product - weight) ** 2 / weight).sum()) for product, weight in parts)
-            if distance <= tolerance**2 * total:
-                return x, polytope.interior(x)
+        primal, dual = _length(slack, d_slack), _length(u, du)
+        x, slack, u = x + primal * step, slack + primal * d_slack, u + dual * du
+        if min(primal, dual) == 1.0 and float(((slack * u - weights) ** 2 / weights).sum()) <= enough:
+            return x, polytope.interior(x)
     return x, False
 
 

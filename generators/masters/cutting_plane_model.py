@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt import Domain, FeasibilityCut, Minorant, ObjectiveCut, Query
-from oracle_opt.arrays import EPS, Vector
+from oracle_opt.arrays import EPS, Vector, every
 from oracle_opt.bounds import relative_gap
 from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
@@ -115,7 +115,7 @@ class CuttingPlaneModel:
         Infinite where it predicted none, or where the cut is not of the expected query point.
         """
         decrease = self.pool.upper - self._predicted
-        if self._asked is None or not decrease > 0 or not np.array_equal(cut.point, self._asked):
+        if self._asked is None or not decrease > 0 or not every(cut.point == self._asked):
             return np.inf
         return (cut.upper - self._predicted) / decrease
 

@@ -50,23 +50,22 @@ def steepness(matrix: Any) -> Vector:
     return of_dense
 
 
-def stacked(blocks: Sequence[Any], last: Vector | None = None) -> Any:
-    """Rows of several matrices above each other; with one more column, perhaps."""
-    pairs = [block if isinstance(block, tuple) else (block, np.ones(block.shape[0])) for block in blocks]
-    n = pairs[0][0].shape[1]
-    if all(isinstance(matrix, np.ndarray) for matrix, _ in pairs):
-        stack = np.empty((sum(len(divisors) for _, divisors in pairs), n + (last is not None)))
-        begin = 0
-        for matrix, divisors in pairs:
-            np.divide(matrix, divisors[:, None], out=stack[begin : begin + len(divisors), :n])
-            begin += len(divisors)
+def stacked(blocks: Sequence[Any], divisors: Vector | None = None, last: Vector | None = None) -> Any:
+    """Rows of several matrices above each other, perhaps divided by numbers of their own; and with one more column."""
+    if set(map(type, blocks)) == {np.ndarray}:
+        n = blocks[0].shape[1]
+        stack = np.empty((sum(map(len, blocks)), n + (last is not None)))
+        np.concatenate(blocks, out=stack[:, :n])
+        if divisors is not None:
+            stack[:, :n] /= divisors[:, None]
         if last is not None:
             stack[:, n] = last
         return stack
     import scipy.sparse  # only here: the import takes time
 
-    parts = [scipy.sparse.diags_array(1.0 / divisors) @ scipy.sparse.csr_array(matrix) for matrix, divisors in pairs]
-    rows = scipy.sparse.vstack(parts, format="csr")
+    rows = scipy.sparse.vstack([scipy.sparse.csr_array(block) for block in blocks], format="csr")
+    if divisors is not None:
+        rows = scipy.sparse.diags_array(1.0 / divisors) @ rows
     if last is None:
         return rows
     return scipy.sparse.hstack([rows, scipy.sparse.csr_array(last[:, None])], format="csr")
