@@ -11,6 +11,7 @@ from oracle_opt.generators.lbfgs import LBFGS
 from oracle_opt.generators.level_set import LevelSet
 from oracle_opt.generators.mirror_descent import MirrorDescent
 from oracle_opt.generators.newton_bundle import NewtonBundle
+from oracle_opt.generators.optimal_kelley import OptimalKelley
 from oracle_opt.generators.projected_gradient import ProjectedGradient
 from oracle_opt.generators.proximal_bundle import ProximalBundle
 from oracle_opt.generators.quasi_newton import QuasiNewton
@@ -31,6 +32,7 @@ __all__ = [
     "LevelSet",
     "MirrorDescent",
     "NewtonBundle",
+    "OptimalKelley",
     "ProjectedGradient",
     "ProximalBundle",
     "QuasiNewton",

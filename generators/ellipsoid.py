@@ -7,12 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from oracle_opt import (
+    Ball,
     Domain,
     Exhausted,
     FeasibilityCut,
+    FreeSpace,
+    Guarantee,
     Minorant,
     ObjectiveCut,
     QueryPointGenerator,
+    Regularity,
     Step,
 )
 from oracle_opt._deadline import seconds_left
@@ -86,6 +90,14 @@ class Ellipsoid(QueryPointGenerator):
                 "LevelSet() or ProximalBundle(), whose memory is that of their cuts"
             )
         return boundless_refusal(domain)
+
+    def guarantee(self, domain: Domain, start: Vector, calls: int, known: Regularity) -> Guarantee | None:
+        """Of ellipsoids whose first is the set itself, a ball (Yudin & Nemirovskii 1976)."""
+        if not isinstance(domain, Ball | FreeSpace) or not np.isfinite(domain.radius):
+            return None
+        n = domain.dimension
+        value = 2.0 * known.steepness * domain.radius * float(np.exp(-(calls - 1) / (2.0 * n * (n + 1.0))))
+        return Guarantee(value, "2 L r exp(-(N - 1) / (2 n (n + 1))), r the radius of the set")
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, in the smallest ellipsoid around the domain."""

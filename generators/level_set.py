@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
+import numpy as np
+
 from oracle_opt import (
     Domain,
     FeasibilityCut,
+    Guarantee,
     InvalidArgument,
     Minorant,
     ObjectiveCut,
     Query,
     QueryPointGenerator,
+    Regularity,
     Step,
 )
 from oracle_opt.arguments import flag, one_of, real, whole
@@ -127,6 +133,23 @@ class LevelSet(QueryPointGenerator):
         if self.entropic and domain.entropic_metric(domain.interior_point()) is None:
             return "its entropic metric needs a domain that has one"
         return polyhedral_refusal(domain)
+
+    def guarantee(self, domain: Domain, start: Vector, calls: int, known: Regularity) -> Guarantee | None:
+        """Of the classic method [3]_ and of that with the minimum as its level [4]_, in the Euclidean metric."""
+        if self.interior or (self.entropic is not False and domain.entropic_metric(start) is not None):
+            return None
+        if self.target is not None:
+            return Guarantee(
+                known.steepness * known.distance / sqrt(calls), "L R / sqrt(N), if `target` is the minimum"
+            )
+        if self.adaptive or self.center == "best":
+            return None
+        lower, upper = domain.bounding_box()
+        share = (1.0 - self.level) ** 2 * self.level * (2.0 - self.level)
+        value = known.steepness * float(np.linalg.norm(upper - lower)) / sqrt(share * calls)
+        return Guarantee(
+            value, "L D / sqrt((1 - l)^2 l (2 - l) N), D the diameter of the box around the set, l the level"
+        )
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt import (
+    Ball,
     Domain,
     Exhausted,
     FeasibilityCut,
+    FreeSpace,
+    Guarantee,
     InvalidArgument,
     Minorant,
     ObjectiveCut,
     QueryPointGenerator,
+    Regularity,
     Step,
 )
 from oracle_opt.arguments import flag, real, whole
@@ -122,6 +126,16 @@ class Subgradient(QueryPointGenerator):
     def weight(self) -> float:
         """Step over the norm of the last subgradient."""
         return self._weight
+
+    def guarantee(self, domain: Domain, start: Vector, calls: int, known: Regularity) -> Guarantee | None:
+        """Of steps that diminish from the center of a ball (Shor 1985, theorem 2.1)."""
+        if self.polyak or self.planned is not None or not isinstance(domain, Ball | FreeSpace):
+            return None
+        if (start != domain.center).any() or not np.isfinite(domain.radius):
+            return None
+        steps = self.scale * domain.radius / np.sqrt(np.arange(1.0, calls + 1.0))
+        value = known.steepness * (known.distance**2 + float(steps @ steps)) / (2.0 * float(steps.sum()))
+        return Guarantee(value, "L (R^2 + sum h_k^2) / (2 sum h_k), h_k = step / sqrt(k)")
 
     def _length(self, cut: ObjectiveCut, norm: float) -> float:
         if self.polyak and 0 < (gap := cut.upper - self._lower) < np.inf:

@@ -51,6 +51,7 @@ from oracle_opt.errors import (
 )
 from oracle_opt.function_oracle import FunctionOracle
 from oracle_opt.generator import Minorant, QueryPointGenerator, SequentialGenerator, Step
+from oracle_opt.guarantee import Guarantee, Regularity
 from oracle_opt.history import History, Record
 from oracle_opt.listener import Listener
 from oracle_opt.oracle import Oracle
@@ -79,6 +80,7 @@ __all__ = [
     "FeasibilityCut",
     "FreeSpace",
     "FunctionOracle",
+    "Guarantee",
     "History",
     "InvalidArgument",
     "InvalidCertificate",
@@ -103,6 +105,7 @@ __all__ = [
     "QueryPointGenerator",
     "Record",
     "Refuted",
+    "Regularity",
     "Result",
     "SequentialGenerator",
     "Simplex",

@@ -20,7 +20,8 @@ STEPS_BACK = 50  # so many answers of +inf in a row are followed by another ques
 class Questions:
     """The questions of one run.
 
-    A question that repeats the last one is answered by the last answer, without a call, a few times in a row. Where f
+    A question that repeats the last one is answered by the last answer, without a call, a few times in a row; an answer
+    with an error that moved a bound may be asked for once more, as the next one may be another cut. Where f
     is +inf, the next questions lie half way back to the best point, until a value is finite. If the generator then asks
     the first of these points once more, the next question lies half way between the finite point and the infinite one.
     """
@@ -30,7 +31,7 @@ class Questions:
         self._asked: Query | None = None
         self._outside: Vector | None = None  # where f was +inf on the way back from the question asked
         self._inside: Vector | None = None  # and where to go from there
-        self._going_back = self.repeated = False
+        self._going_back = self.repeated = self.may_repeat = False
         self._n_repeats = self._n_infinite = 0
 
     def next(self) -> Query:
@@ -38,7 +39,7 @@ class Questions:
         if self._going_back:
             return self._halfway()
         previous, self._asked = self._asked, as_query(self._generator.ask(), self._domain, self._generator)
-        self.repeated = previous is not None and self._asked.repeats(previous)
+        self.repeated = previous is not None and self._asked.repeats(previous) and not self.may_repeat
         if not self.repeated:
             self._outside, self._n_repeats = None, 0
         elif self._outside is not None:

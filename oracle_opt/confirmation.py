@@ -37,7 +37,8 @@ class Confirmation:
 
     def __init__(self, oracle: Oracle, check: bool, probes: int | str) -> None:
         self._oracle, self._check = oracle, check and oracle.convex
-        self._probes = probes if oracle.convex and (probes != "auto" or not oracle.witness) else 0
+        useful = oracle.convex and not oracle.adaptive and (probes != "auto" or not oracle.witness)
+        self._probes = probes if useful else 0
         self._held: list[tuple[int, Cut]] = []
         self._stride, self._n_answers = 1, 0
         self.checks: list[str] = []

@@ -15,6 +15,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Exhausted, InvalidArgument
+from oracle_opt.guarantee import Guarantee, Regularity
 from oracle_opt.proof.claim import ClaimKind, CutClaim, below
 from oracle_opt.proof.parts import Parts, alone
 from oracle_opt.words import literal, one_line
@@ -200,6 +201,27 @@ class QueryPointGenerator(ABC):
         -------
         str or None
             A few words, such as "it needs linear constraints"; `None` if it can serve the domain.
+        """
+        return None
+
+    def guarantee(self, domain: Domain, start: Vector, calls: int, known: Regularity) -> Guarantee | None:
+        """Say how near theory brings the best value to the minimum, on any convex function of some constants.
+
+        Parameters
+        ----------
+        domain : Domain
+            That of the oracle.
+        start : ndarray of shape (n,)
+            Where a run begins.
+        calls : int
+            Number of its calls, N.
+        known : Regularity
+            The constants, NaN where they are not known.
+
+        Returns
+        -------
+        Guarantee or None
+            `None`, the default, where no bound with constants is published.
         """
         return None
 

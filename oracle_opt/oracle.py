@@ -38,6 +38,8 @@ class Oracle(ABC):
         Whether some constraint is known to be curved in many directions, as second-order and semidefinite cones are.
     costly : bool
         Whether a call takes longer than a step of any generator, so that only their number counts.
+    adaptive : bool
+        Whether answers depend on what was asked before, as those of an adversary do: a run then asks no probes.
     stateless : bool
         Whether nothing is left behind by a query, so that several runs may use the oracle at the same time. Else
         `minimize` refuses an oracle that another run is using.
@@ -56,6 +58,7 @@ class Oracle(ABC):
     polyhedral: bool = False
     curved: bool = False
     costly: bool = False
+    adaptive: bool = False
     stateless: bool = False
     manner: str = ""
     maximizes: bool = False

@@ -280,6 +280,7 @@ class Run:
     def tell(self, cut: Cut) -> None:
         """Tell the generator, prove what can be proven, and write the call down; one that repeats is none."""
         repeated, step, self._given_up = self._questions.repeated, Step.NULL, None
+        before = self.bounds.upper, self.bounds.lower
         if repeated or self._questions.answered(cut, self.bounds.incumbent):
             began = self._clock()
             step, minorant, weight = self._told(cut)
@@ -288,6 +289,8 @@ class Run:
                 self._prove(cut, minorant, weight, repeated)
         if repeated:
             return
+        inexact = isinstance(cut, ObjectiveCut) and cut.error > 0
+        self._questions.may_repeat = inexact and before != (self.bounds.upper, self.bounds.lower)
         if isinstance(cut, ObjectiveCut):
             self._seen.append(cut.point)
         self._note(cut, step)

@@ -15,6 +15,7 @@ from table_nonsmooth import Problem
 
 from oracle_opt import (
     Answer,
+    Ball,
     Box,
     Domain,
     Eigenpairs,
@@ -38,6 +39,7 @@ from oracle_opt.generators import (
     LevelSet,
     MirrorDescent,
     NewtonBundle,
+    OptimalKelley,
     ProjectedGradient,
     ProximalBundle,
     QuasiNewton,
@@ -166,6 +168,12 @@ GENERATORS = [
     Entry("level-set interior", lambda: LevelSet(interior=True), INTERIOR, needs=LINEAR),
     Entry("level-set 40 cuts", lambda: LevelSet(max_cuts=40), CAPPED, needs=LINEAR),
     Entry("newton-bundle", NewtonBundle, EXACT, needs=ONE_SIMPLEX, takes_feasibility_cuts=False),
+    Entry(
+        "optimal-kelley",
+        lambda: OptimalKelley(planned=60),
+        needs=("a Ball, or FreeSpace with a radius", Ball, FreeSpace),
+        takes_feasibility_cuts=False,
+    ),
     Entry("proximal-bundle", ProximalBundle, EXACT, needs=LINEAR),
     Entry("proximal-bundle 40 cuts", lambda: ProximalBundle(max_cuts=40), CAPPED, needs=LINEAR),
     Entry("ellipsoid", Ellipsoid, (("hard", np.inf, 60), ("any", 1e-6, 2000))),

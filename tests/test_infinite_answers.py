@@ -196,6 +196,22 @@ def test_a_repeated_question_is_answered_from_memory(times):
     assert result.status is (Status.EXHAUSTED if most else Status.STALLED)
 
 
+@pytest.mark.parametrize(("error", "calls"), [(0.3, 3), (0.0, 2)])
+def test_an_answer_that_was_not_tight_may_be_asked_for_again(error, calls):
+    """The cut is lower by its error at first; the same question, asked twice more, is a call once."""
+    asked = []
+
+    def f(z):
+        asked.append(z[0])
+        value, missed = abs(z[0] - 0.3), error if asked.count(z[0]) == 1 else 0.0
+        return ObjectiveCut(z, value - missed, np.sign(z - 0.3), error=missed)
+
+    result = minimize(FunctionOracle(f, Box([-1.0], [1.0])), Asks([0.5, 0.4, 0.4, 0.4]), probes=0)
+    assert asked == [0.5, 0.4, 0.4][:calls]
+    assert result.status is Status.EXHAUSTED
+    assert result.lower_bound <= 0.0 <= result.upper_bound
+
+
 def test_an_answer_told_again_counts_in_the_average_and_in_no_conflict():
     """What is told again is the same cut: bounds stay valid, and its number is that of the first."""
     f = FunctionOracle(lambda z: (float((z - 0.3) @ (z - 0.3)), 2 * (z - 0.3)), FreeSpace(2, 10.0))

@@ -108,7 +108,7 @@ def test_runs_end_with_a_proven_gap():
 
 
 def test_a_metric_belongs_to_the_projection():
-    with pytest.raises(InvalidArgument, match="`interior` asks at centers, which have no metric"):
+    with pytest.raises(InvalidArgument, match="`interior` and `target` have no entropic metric"):
         LevelSet(interior=True, entropic=True)
     with pytest.raises(InvalidArgument, match="`interior` must be True or False"):
         LevelSet(interior="center")

@@ -24,7 +24,7 @@ from oracle_opt.testing import check_oracle
 OTHERS = ("mkl", "mkl-kinds")  # tests/test_problems_mkl.py
 FAMILIES = [family for family in problems.families() if family not in OTHERS]
 # Benders' and conic oracles, whose own tests hold such checks against points known to be feasible
-CHECKED_ELSEWHERE = ("lp", "qp", "sdp", "stochastic", "two-stage", "robust-lp")
+CHECKED_ELSEWHERE = ("lp", "qp", "sdp", "stochastic", "two-stage", "robust-lp", "resisting")
 SUITE = [problem for family in FAMILIES for problem in problems.suite(family)]
 SLOW = ("stochastic/lands-1e6",)
 # enough of each family: the rest has the same code and other data
@@ -42,6 +42,7 @@ NEEDS_NOTHING = (
     "matrix-game",
     "least-absolute",
     "separable",
+    "resisting",
     "robust-lp",
     "max-cut",
     "theta",

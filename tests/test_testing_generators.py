@@ -283,6 +283,18 @@ def _known(start=None, optimum=0.0, accuracy=1e-9) -> KnownProblem:
     return KnownProblem("sum of squares", oracle, optimum, accuracy, start)
 
 
+class Fixed(Kelley):
+    """One form of a method, whose other parameters are those of its class."""
+
+    def __init__(self, max_cuts=50):
+        super().__init__(chebyshev=True, max_cuts=max_cuts)
+
+
+def test_a_class_may_fix_parameters_of_its_parent() -> None:
+    assert len(check_generator(Fixed(), domains=[Box([-1.0, -1.0], [1.0, 1.0])])) > 2
+    assert repr(Fixed(7)) == "Fixed(max_cuts=7)"
+
+
 def test_problems_of_the_author() -> None:
     assert check_generator(ProjectedGradient(), [_known()], domains=[]) == ("sum of squares",)
     with pytest.raises(ConformanceError, match="first query point is the point given"):

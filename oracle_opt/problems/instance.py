@@ -10,6 +10,7 @@ from math import isfinite, nan
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.guarantee import Regularity
 from oracle_opt.oracle import Oracle
 from oracle_opt.words import one_line
 
@@ -35,6 +36,8 @@ class Instance:
         Their time is charged to nobody.
     traces : mapping
         The same, taken at the answer of every call: columns of the history.
+    regularity : Regularity
+        Constants of f that guarantees are made of; none is known by default.
 
     Raises
     ------
@@ -50,6 +53,7 @@ class Instance:
     optimum_error: float = nan
     measures: Mapping[str, Measure] = field(default_factory=dict)
     traces: Mapping[str, Measure] = field(default_factory=dict)
+    regularity: Regularity = field(default_factory=Regularity)
 
     def __post_init__(self) -> None:
         if isfinite(self.optimum) and not 0 <= self.optimum_error < float("inf"):

@@ -19,6 +19,7 @@ MODULES = (
     "matrix_game",
     "least_absolute",
     "separable",
+    "resisting",
     "robust_lp",
     "max_cut",
     "theta",

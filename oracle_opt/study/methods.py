@@ -20,6 +20,7 @@ from oracle_opt.generators import (
     LevelSet,
     MirrorDescent,
     NewtonBundle,
+    OptimalKelley,
     ProjectedGradient,
     ProximalBundle,
     QuasiNewton,
@@ -36,6 +37,7 @@ _ORDER = (
     LevelSet,
     NewtonBundle,
     Kelley,
+    OptimalKelley,
     ProximalBundle,
     SpectralBundle,
     Ellipsoid,
@@ -53,8 +55,11 @@ GENERATORS: dict[str, type[QueryPointGenerator]] = {
 }
 
 # A comparison on l1-MKL leaves these out unless told otherwise: the ellipsoid method needs thousands of calls at
-# hundreds of kernels, three are first-order methods for which `SPG` and `Subgradient` stand, and two serve no simplex.
-_ON_REQUEST = ("ellipsoid", "mirror-descent", "projected-gradient", "quasi-newton", "spectral-bundle", "lbfgs")
+# hundreds of kernels, some are first-order methods for which `SPG` and `Subgradient` stand, others serve no simplex.
+_ON_REQUEST = (
+    *("ellipsoid", "mirror-descent", "projected-gradient", "quasi-newton", "spectral-bundle", "lbfgs"),
+    "optimal-kelley",
+)
 DEFAULT_GENERATORS = tuple(name for name in GENERATORS if name not in _ON_REQUEST)
 
 

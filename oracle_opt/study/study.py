@@ -9,12 +9,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Executor
 from itertools import islice
-from typing import Any
+from math import isfinite, nan, sqrt
+from typing import TYPE_CHECKING, Any
 
 from oracle_opt.arguments import flag, whole
 from oracle_opt.errors import InvalidArgument, StoreMismatch
 from oracle_opt.executors import checked_executor
 from oracle_opt.generator import QueryPointGenerator
+from oracle_opt.optional import require
 from oracle_opt.run_log import line_writer
 from oracle_opt.study.answers import is_same
 from oracle_opt.study.grid import run_groups
@@ -25,6 +27,9 @@ from oracle_opt.study.records import FinishedRun, Limits, Settings
 from oracle_opt.study.results import Results, results_of
 from oracle_opt.study.store import RunStore
 from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MOST_SEEDS = 1_000_000
 
@@ -113,6 +118,46 @@ class Study:
         return (
             f"Study({len(self.instances)} instances, {len(self.generators)} generators, {len(self.seeds)} seeds, "
             f"{self.settings!r})"
+        )
+
+    def guarantee(self, calls: int | None = None) -> pd.DataFrame:
+        """Say what theory guarantees of each run, beside what nobody can beat.
+
+        Parameters
+        ----------
+        calls : int, optional
+            After how many calls; default is the limit of the runs.
+
+        Returns
+        -------
+        DataFrame
+            A row for each instance, generator and seed: the bound on the best value less the minimum and its `formula`,
+            NaN and "none" where no bound with constants is published or the constants are not known, see
+            `Instance.regularity`; and `unbeatable`, ``L R / sqrt(N)``, below which no method stays on all functions
+            of N variables or more (Drori & Teboulle 2016), NaN where there are fewer.
+
+        Raises
+        ------
+        InvalidArgument
+            `calls` is no whole number of at least 1.
+        MissingPackage
+            pandas is not installed.
+        """
+        pd = require("pandas", "study", "a table of guarantees")
+        n = self.settings.limits.calls if calls is None else whole("calls", calls)
+        rows = []
+        for named in self.instances:
+            for seed in self.seeds:
+                made = named.make(seed)
+                domain, known = made.oracle.domain, made.regularity
+                start = domain.interior_point() if made.start is None else made.start
+                unbeatable = known.steepness * known.distance / sqrt(n) if domain.dimension >= n else nan
+                for name, generator in self.generators.items():
+                    found = generator.guarantee(domain, start, n, known)
+                    value, formula = found if found is not None and isfinite(found.value) else (nan, "none")
+                    rows.append((named.name, name, seed, n, value, formula, unbeatable))
+        return pd.DataFrame(
+            rows, columns=["instance", "generator", "seed", "calls", "guarantee", "formula", "unbeatable"]
         )
 
     def run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -110,7 +111,10 @@ def _check_constructor(generator: QueryPointGenerator) -> None:
         given = generator.parameters()
         fresh = kind(**given)
     stored = {name: value for name, value in vars(fresh).items() if not name.startswith("_")}
-    if stored.keys() != given.keys() or any(stored[name] is not given[name] for name in given):
+    of_parents = {name for parent in kind.__mro__[1:-1] for name in inspect.signature(parent).parameters}
+    if not given.keys() <= stored.keys() <= given.keys() | of_parents or any(
+        stored[name] is not given[name] for name in given
+    ):
         seen = f"parameters {given!r}, and the new object has {stored!r}"
         raise ConformanceError(f"The generator {kind.__name__}", rule=rule, seen=seen, advice=advice)
     if repr(fresh) != repr(generator):

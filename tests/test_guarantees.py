@@ -1,0 +1,190 @@
+"""What theorems say of methods: an adversary that none beats, and runs that stay within their guarantees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from oracle_opt import (
+    Box,
+    CapabilityMismatch,
+    Exhausted,
+    FreeSpace,
+    FunctionOracle,
+    Regularity,
+    Simplex,
+    generators,
+    minimize,
+    problems,
+)
+from oracle_opt.generators import (
+    SPG,
+    AnalyticCenter,
+    Ellipsoid,
+    Kelley,
+    LevelSet,
+    OptimalKelley,
+    ProximalBundle,
+    Subgradient,
+)
+from oracle_opt.problems import Instance
+from oracle_opt.study import Limits, Study
+from oracle_opt.testing import check_generator
+
+
+def adversary(n: int, steepness: float = 1.0, radius: float = 1.0) -> Instance:
+    return problems.find(f"resisting(n={n}, steepness={steepness}, radius={radius})")[0](0)
+
+
+def methods() -> list:
+    """All forms that serve R^n and need no answers but cuts."""
+    made = []
+    for name in generators.__all__:
+        kind = getattr(generators, name)
+        if isinstance(kind, type) and name not in ("ActiveSet", "ForeignSolver"):
+            made.append(kind())
+    more = [
+        LevelSet(center="last"),
+        LevelSet(interior=True),
+        LevelSet(level=0.3, adaptive=False),
+        OptimalKelley(planned=7),
+    ]
+    return [*made, *more, Subgradient(polyak=True), Kelley(chebyshev=True), AnalyticCenter(epigraph=False)]
+
+
+@pytest.mark.parametrize("generator", methods(), ids=repr)
+@pytest.mark.parametrize(("n", "steepness", "radius"), [(7, 1.0, 1.0), (12, 30.0, 0.02)])
+def test_no_method_beats_the_adversary(generator, n, steepness, radius) -> None:
+    instance = adversary(n, steepness, radius)
+    try:
+        result = minimize(instance.oracle, generator, instance.start, rtol=0, max_calls=n, keep_cuts=True)
+    except CapabilityMismatch:
+        return
+    least = steepness * radius / np.sqrt(n)
+    assert result.n_probes == 0
+    assert result.upper_bound >= 0.0
+    assert result.upper_bound - instance.optimum >= least * (1 - 1e-12)
+    assert result.lower_bound <= instance.optimum + 1e-12 * least
+    assert result.gap >= steepness * radius / np.sqrt(len(result.history)) * (1 - 1e-12) or len(result.history) < n
+    frozen = instance.oracle.frozen()
+    for cut in result.history.cuts:
+        value, slope = frozen.function(cut.point)
+        assert value == cut.value
+        assert (slope == cut.subgradient).all()
+
+
+@pytest.mark.parametrize("generator", [Kelley(), ProximalBundle(), Subgradient(scale=3.0)], ids=repr)
+def test_what_the_adversary_answered_in_the_end_is_a_function_with_proofs(generator) -> None:
+    """The same run on it gives the same answers, and each cut is proven, those of points far away, too."""
+    instance = adversary(9)
+    minimize(instance.oracle, generator, instance.start, rtol=0, max_calls=9)
+    frozen = instance.oracle.frozen()
+    result = minimize(frozen, generator, instance.start, rtol=1e-9, max_calls=40)
+    assert result.lower_bound - 1e-12 <= instance.optimum <= result.upper_bound
+    for exact in (False, True):
+        verdict = result.certificate().verify(frozen, exact=exact)
+        assert verdict.proven_cuts == verdict.n_cuts if hasattr(verdict, "proven_cuts") else "proven" in str(verdict)
+
+
+@pytest.mark.parametrize("n", [5, 10, 20, 50])
+@pytest.mark.parametrize("steepness", [None, 2.0])
+def test_the_optimal_method_meets_its_guarantee(n, steepness) -> None:
+    instance = adversary(n, 2.0, 3.0)
+    generator = OptimalKelley(planned=n, steepness=steepness)
+    result = minimize(instance.oracle, generator, instance.start, rtol=0, max_calls=n)
+    promised = generator.guarantee(instance.oracle.domain, instance.start, n, instance.regularity)
+    assert promised is not None
+    assert promised.value == pytest.approx(6.0 / np.sqrt(n))
+    assert result.upper_bound - instance.optimum == pytest.approx(promised.value, rel=1e-6)
+    assert result.gap == pytest.approx(promised.value, rel=1e-6)
+
+
+def random_instance(seed: int) -> Instance:
+    """The largest of affine functions of slopes of length up to 1, whose minimizer is known."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(10, 40))
+    slopes = rng.normal(size=(2 * n, n))
+    slopes /= np.linalg.norm(slopes, axis=1)[:, None]
+    minimizer = rng.normal(size=n)
+    minimizer /= np.linalg.norm(minimizer)
+    slopes[0] = -rng.dirichlet(np.ones(2 * n - 1)) @ slopes[1:]  # 0 is in the hull of the slopes
+
+    def largest(z):
+        values = slopes @ (z - minimizer)
+        i = int(values.argmax())
+        return float(values[i]), slopes[i]
+
+    oracle = FunctionOracle(largest, FreeSpace(n, radius=1.0))
+    return Instance(oracle, np.zeros(n), 0.0, 0.0, regularity=Regularity(1.0, 1.0))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_runs_stay_within_their_guarantees(seed) -> None:
+    instance, calls = random_instance(seed), 8 + seed % 18
+    for generator in (
+        OptimalKelley(planned=calls, steepness=1.0),
+        Subgradient(),
+        Subgradient(scale=0.3),
+        LevelSet(level=0.3, adaptive=False, center="last"),
+        LevelSet(target=0.0),
+        Ellipsoid(),
+        Ellipsoid(deep=False),
+    ):
+        result = minimize(instance.oracle, generator, instance.start, rtol=0, max_calls=calls)
+        promised = generator.guarantee(instance.oracle.domain, instance.start, calls, instance.regularity)
+        assert promised is not None
+        assert result.upper_bound <= promised.value * (1 + 1e-9), generator
+
+
+def test_a_study_says_what_is_guaranteed() -> None:
+    words = [
+        "kelley",
+        "subgradient",
+        "optimal-kelley(planned=10)",
+        'level-set(center="last", adaptive=False, level=0.3)',
+    ]
+    study = Study(["resisting(n=10)", "max-affine(n=5, seed=0)"], words, limits=Limits(calls=10))
+    table = study.guarantee()
+    assert len(table) == 8
+    adverse, other = (table[table["instance"].str.startswith(name)] for name in ("resisting", "max-affine"))
+    assert other["guarantee"].isna().all()
+    assert set(other["formula"]) == {"none"}
+    assert adverse["unbeatable"].tolist() == pytest.approx([10**-0.5] * 4)
+    values = adverse["guarantee"].to_numpy() * 10**0.5
+    assert np.isnan(values[0])
+    assert values[1:] == pytest.approx([1.237, 1.0, 2 * 10**0.5 / (0.49 * 0.3 * 1.7) ** 0.5], abs=1e-3)
+    assert (study.guarantee(calls=20)["unbeatable"].isna()).all()
+
+
+def test_methods_without_constants_promise_nothing() -> None:
+    domain, known = Simplex(5), Regularity(1.0, 1.0)
+    for generator in (
+        SPG(),
+        Subgradient(),
+        Ellipsoid(),
+        LevelSet(),
+        LevelSet(interior=True),
+        Kelley(),
+        Subgradient(polyak=True),
+    ):
+        assert generator.guarantee(domain, domain.interior_point(), 10, known) is None
+
+
+def test_the_optimal_method_is_a_generator() -> None:
+    assert len(check_generator(OptimalKelley(planned=30), domains=[FreeSpace(3, radius=4.0)])) > 2
+    with pytest.raises(CapabilityMismatch, match="it needs a Ball"):
+        minimize(FunctionOracle(lambda z: (z @ z, 2 * z), Box([-1.0], [1.0])), OptimalKelley())
+
+
+def test_the_optimal_method_ends_at_a_flat_function() -> None:
+    result = minimize(FunctionOracle(lambda z: (1.0, 0 * z), FreeSpace(3, radius=1.0)), OptimalKelley())
+    assert result.success
+    assert result.n_calls == 1
+    generator = OptimalKelley()
+    generator.reset(FreeSpace(2, radius=1.0), np.zeros(2))
+    oracle = FunctionOracle(lambda z: (0.0, 0 * z), FreeSpace(2, radius=1.0))
+    from oracle_opt import Query
+
+    generator.tell(oracle.query(Query(np.zeros(2))))
+    with pytest.raises(Exhausted, match="minimizer"):
+        generator.ask()
