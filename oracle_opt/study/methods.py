@@ -26,6 +26,7 @@ from oracle_opt.generators import (
     ReducedGradient,
     SpectralBundle,
     Subgradient,
+    TrustRegion,
 )
 from oracle_opt.study.generator_words import GeneratorWords, read_generator_words
 from oracle_opt.words import shown
@@ -37,6 +38,7 @@ _ORDER = (
     NewtonBundle,
     Kelley,
     ProximalBundle,
+    TrustRegion,
     SpectralBundle,
     Ellipsoid,
     ReducedGradient,
@@ -53,8 +55,17 @@ GENERATORS: dict[str, type[QueryPointGenerator]] = {
 }
 
 # A comparison on l1-MKL leaves these out unless told otherwise: the ellipsoid method needs thousands of calls at
-# hundreds of kernels, three are first-order methods for which `SPG` and `Subgradient` stand, and two serve no simplex.
-_ON_REQUEST = ("ellipsoid", "mirror-descent", "projected-gradient", "quasi-newton", "spectral-bundle", "lbfgs")
+# hundreds of kernels, three are first-order methods for which `SPG` and `Subgradient` stand, two serve no simplex, and
+# steps near the best point need twice the calls of `LevelSet`.
+_ON_REQUEST = (
+    "ellipsoid",
+    "mirror-descent",
+    "projected-gradient",
+    "quasi-newton",
+    "spectral-bundle",
+    "lbfgs",
+    "trust-region",
+)
 DEFAULT_GENERATORS = tuple(name for name in GENERATORS if name not in _ON_REQUEST)
 
 
