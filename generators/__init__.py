@@ -19,6 +19,7 @@ from oracle_opt.generators.reduced_gradient import ReducedGradient
 from oracle_opt.generators.spectral_bundle import SpectralBundle
 from oracle_opt.generators.spg import SPG
 from oracle_opt.generators.subgradient import Subgradient
+from oracle_opt.generators.trust_region import TrustRegion
 
 __all__ = [
     "LBFGS",
@@ -39,6 +40,7 @@ __all__ = [
     "ReducedGradient",
     "SpectralBundle",
     "Subgradient",
+    "TrustRegion",
     "choose_generator",
     "explain_choice",
 ]

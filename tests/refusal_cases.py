@@ -188,6 +188,7 @@ CASES = {
         },
     ),
     "ForeignSolver": Case(G.ForeignSolver, {"solve": square}, {"solve": "function class", "cuts": FLAG, "prove": FLAG}),
+    "TrustRegion": Case(G.TrustRegion, takes={"norm": "text", "radius": NUMBER, "tune_accuracy": FLAG}),
     # cones
     "Zero": Case(O.Zero, {"dimension": 3}),
     "Nonnegative": Case(O.Nonnegative, {"dimension": 3}),

@@ -46,6 +46,7 @@ from oracle_opt.generators import (
     ReducedGradient,
     SpectralBundle,
     Subgradient,
+    TrustRegion,
 )
 
 
@@ -176,6 +177,9 @@ GENERATORS = [
     ),
     Entry("proximal-bundle", ProximalBundle, EXACT, needs=LINEAR),
     Entry("proximal-bundle 40 cuts", lambda: ProximalBundle(max_cuts=40), CAPPED, needs=LINEAR),
+    Entry("trust-region", TrustRegion, EXACT, needs=LINEAR),
+    Entry("trust-region of boxes", lambda: TrustRegion("box"), EXACT, needs=LINEAR),
+    Entry("trust-region 40 cuts", lambda: TrustRegion(max_cuts=40), CAPPED, needs=LINEAR),
     Entry("ellipsoid", Ellipsoid, (("hard", np.inf, 60), ("any", 1e-6, 2000))),
     Entry("ellipsoid central", lambda: Ellipsoid(deep=False), (("hard", np.inf, 60), ("any", 1e-6, 2500))),
     Entry(

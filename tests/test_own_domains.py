@@ -98,7 +98,7 @@ PAIRS = [
     for one in GENERATORS
     if type(one).__name__ in serving(*met) and one.needs <= {Curvature}  # answers that the functions below give
 ]
-CERTIFIES = ("AnalyticCenter", "Ellipsoid", "Kelley", "LevelSet", "NewtonBundle", "ProximalBundle")
+CERTIFIES = ("AnalyticCenter", "Ellipsoid", "Kelley", "LevelSet", "NewtonBundle", "ProximalBundle", "TrustRegion")
 DESCENDS = ("LBFGS", "ProjectedGradient", "QuasiNewton", "ReducedGradient", "SPG")
 
 

@@ -38,6 +38,7 @@ from oracle_opt.generators import (
     MirrorDescent,
     ProximalBundle,
     Subgradient,
+    TrustRegion,
 )
 from oracle_opt.generators.masters import CutPool
 from oracle_opt.proof import parts as parts_module
@@ -138,6 +139,8 @@ GENERATORS: list[QueryPointGenerator] = [
     AnalyticCenter(max_cuts=40),
     ProximalBundle(max_cuts=9),
     ProximalBundle(),
+    TrustRegion(max_cuts=15),
+    TrustRegion("box"),
 ]
 DOMAINS = [Box(np.full(6, -2.0), np.full(6, 1.5)), Simplex(6, 2.0)]
 

@@ -91,6 +91,11 @@ class CuttingPlaneModel:
         error = 0.0 if self.minorant is None else self.minorant.error
         return max(4.0 * EPS * abs(self.pool.upper), 2.0 * error)
 
+    @property
+    def decrease(self) -> float:
+        """Best value seen, with its error, minus what the model says at the point of `expect`; -inf before."""
+        return self.pool.upper - self._predicted
+
     def query(self, point: Vector, tune_accuracy: bool = False) -> Vector | Query:
         """What `ask` returns: the `point`, with `tune_accuracy` and the wish of an error of 1/10 of the relative gap.
 
@@ -114,7 +119,7 @@ class CuttingPlaneModel:
 
         Infinite where it predicted none, or where the cut is not of the expected query point.
         """
-        decrease = self.pool.upper - self._predicted
+        decrease = self.decrease
         if self._asked is None or not decrease > 0 or not every(cut.point == self._asked):
             return np.inf
         return (cut.upper - self._predicted) / decrease
@@ -149,6 +154,30 @@ class CuttingPlaneModel:
             if masks is not None:
                 self._lp.keep(*masks)
         return self.pool.best is not before
+
+    def minimum_within(self, lower: Vector, upper: Vector) -> ModelMinimum | None:
+        """Minimize the model of all cuts so far between bounds, within the domain.
+
+        Parameters
+        ----------
+        lower, upper : ndarray of shape (n,)
+            Bounds around a point of the domain; they may lie outside.
+
+        Returns
+        -------
+        ModelMinimum or None
+            `None` if the linear program fails. Its multipliers prove nothing over the domain.
+        """
+        known = self.domain.linear_constraints()
+        assert known is not None
+        lower, upper = np.clip([lower, upper], known.lower, known.upper)
+        try:
+            self._lp.bound(lower, upper, self.pool)
+            return self._lp.solve(self.pool)
+        except LPFailure:
+            return None
+        finally:
+            self._lp.bound(known.lower, known.upper, self.pool)
 
     def _refine(self) -> None:
         """Add to the whole cuts, all that the ball knows, what the summands say at its center, and solve again."""

@@ -14,6 +14,9 @@ from oracle_opt.generators.masters.row_products import stacked
 
 MISSED = 0.01  # a level that is missed by this share of the gap counts as reached
 INSIDE = 3e-6  # margin to feasibility cuts, in their unit: three times the tolerance of the projection
+CLOSE = 0.1  # share of the decrease that a ball allows up to which its minimizer is found
+TINY = 1e-150  # a distance whose square is no zero
+TRIALS = 8  # limit on the level sets for one ball
 
 
 class LevelProjection:
@@ -49,6 +52,7 @@ class LevelProjection:
     def __init__(self, model: CuttingPlaneModel, entropic: bool | None = None) -> None:
         self._model = model
         self._entropic = entropic
+        self._level = 0.5  # of the last minimizer in a ball
         # serial numbers and multipliers of the cuts of the last projection, in units of the values
         self._numbers = np.zeros(0, dtype=np.intp)
         self._multipliers = np.zeros(0)
@@ -79,6 +83,45 @@ class LevelProjection:
         outer[: len(self._outer)] = self._outer
         return pool.minorant(pool.objective.known(self._numbers, self._multipliers), outer)
 
+    def within(self, center: Vector, radius: float) -> Vector:
+        """Point of the ball around `center` where the model is nearly as small as anywhere in the ball.
+
+        Up to a tenth, the decrease below the best value is the largest that the `radius` allows. The ball's minimizer
+        is the projection of the center on the level set that the ball just reaches, and the distance of a level set is
+        a convex function of the level. So between a level set within reach and one beyond, a secant gives a level that
+        the ball attains, on the segment between their points. Tangents, whose slopes are the multipliers, give levels
+        that no point of the ball has. As the distance spans orders of magnitude, its logarithm tells where to look.
+        Distances are those of `project`.
+        """
+        model = self._model
+        assert model.minimum is not None
+        if not self._distance(model.minimum.point, center) > radius:
+            return model.minimum.point
+        inside, near, high = center, 0.0, 1.0  # a point within reach, its distance and level
+        beyond, far, low = center, np.inf, 0.0  # and one that is not; which minimizer the model has does not matter
+        missed, attained, level = 0.0, 1.0, self._level  # levels that no point of the ball has, and that one has
+        for _ in range(TRIALS):
+            margin = 0.1 * (attained - missed)
+            level = min(max(level, missed + margin), attained - margin)
+            point = self.project(center, level)
+            distance = max(self._distance(point, center), TINY)
+            slope = model.gap * float(self._multipliers.sum()) / distance**2  # of the logarithm
+            if slope > 0:
+                missed = max(missed, level + (1.0 - radius / distance) / slope)
+            if distance > radius:
+                beyond, far, low = point, distance, level
+            else:
+                inside, near, high = point, distance, level
+            attained = low + (far - radius) / (far - near) * (high - low) if far < np.inf else high
+            if attained - missed <= CLOSE * (1.0 - missed):
+                break
+            if 0.0 < near < far < np.inf:
+                level = low + float(np.log(far / radius) / np.log(far / near)) * (high - low)
+            else:
+                level = level + float(np.log(distance / radius)) / slope if slope > 0 else 0.5
+        self._level = attained
+        return inside + (radius - near) / (far - near) * (beyond - inside)
+
     def _of_whole_cuts(self, last: Vector, level: float) -> Vector:
         """Project on the level set of the whole cuts."""
         model = self._model
@@ -95,9 +138,7 @@ class LevelProjection:
         if len(equations):
             matrix, rhs = stacked([matrix, equations]), np.r_[rhs, sides]
             unit = np.r_[unit, 1e-3 * np.abs(equations).max(axis=1, initial=0.0)]
-        metric = None if self._entropic is False else model.domain.entropic_metric(last)
-        if metric is None:
-            metric = np.ones(model.domain.dimension)
+        metric = self._metric(last)
         start = np.zeros(len(rhs))
         start[: len(objective)] = gap * objective.known(self._numbers, self._multipliers)
         done = project_on_cuts(domain, last, metric, matrix, rhs, start, unit=unit, n_equations=len(equations))
@@ -121,3 +162,11 @@ class LevelProjection:
         share = np.divide(violation, length, out=np.zeros_like(rhs), where=violation > 0)
         point = model.domain.project(last + float(np.clip(share, 0.0, 1.0).max()) * (minimizer - last))
         return point if (point != last).any() else minimizer
+
+    def _metric(self, center: Vector) -> Vector:
+        """Weights of the squared distances from a point."""
+        metric = None if self._entropic is False else self._model.domain.entropic_metric(center)
+        return np.ones(len(center)) if metric is None else metric
+
+    def _distance(self, point: Vector, center: Vector) -> float:
+        return float(np.sqrt(self._metric(center) @ (point - center) ** 2))

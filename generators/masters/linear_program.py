@@ -63,6 +63,7 @@ class CutLP(ABC):
         assert constraints is not None
         self._domain = domain
         self._constraints = constraints
+        self._bounds = constraints.lower, constraints.upper
         self._n_heights = n_heights
         self._lp = WarmLP(np.ones(n_heights), np.full(n_heights, t_lower), np.full(n_heights, t_upper))
         rhs = constraints.equality_rhs
@@ -124,6 +125,13 @@ class CutLP(ABC):
         point = self._domain.project(point)
         whole, outer = self._objective.multipliers(duals), self._feasibility.multipliers(duals)
         return ModelMinimum(point, pool.value(point), whole, outer, self._part_multipliers(duals, pool))
+
+    def bound(self, lower: Vector, upper: Vector, pool: CutPool) -> None:
+        """Take other bounds of the domain's variables; columns outside must still be able to stand at zero."""
+        self._bounds = lower, upper
+        self._add_columns(pool, np.flatnonzero(self._outside & (lower > 0)))
+        for place, column in enumerate(self._columns, start=self._n_heights):
+            self._lp.change_column_bounds(place, lower[column], upper[column])
 
     def keep(self, mask: NDArray[np.bool_], summands: NDArray[np.bool_]) -> None:
         """Drop the objective cuts, and those of summands, that the pool dropped."""
@@ -199,7 +207,8 @@ class CutLP(ABC):
         self._insert(columns, matrix)
 
     def _insert(self, columns: NDArray[np.intp], matrix: Matrix) -> None:
-        lower, upper = self._constraints.lower[columns], self._constraints.upper[columns]
+        lower, upper = self._bounds
+        lower, upper = lower[columns], upper[columns]
         self._lp.add_columns(lower, upper, matrix)
         self._columns = np.r_[self._columns, columns]
         self._outside[columns] = False

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from oracle_opt import Domain
+from oracle_opt import Box, Domain
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.domains.projection import hessian_inside
@@ -68,6 +68,15 @@ class ModelDual:
         self._numbers = (np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
         self._multipliers = (np.zeros(0), np.zeros(0))
         self._program: ModelLP | None = None
+
+    def bound(self, lower: Vector, upper: Vector, pool: CutPool) -> None:
+        """Take other bounds of the variables."""
+        self._domain = Box(lower, upper)
+        self._constraints = self._domain.linear_constraints()
+        self._movable = lower < upper
+        self._center = self._domain.project(self._center)
+        if self._program is not None:
+            self._program.bound(lower, upper, pool)
 
     def keep(self, mask: NDArray[np.bool_], summands: NDArray[np.bool_]) -> None:
         """Drop the cuts that the pool dropped: multipliers are kept by serial number, only HiGHS needs to know."""

@@ -27,6 +27,7 @@ from oracle_opt.generators import (
     ReducedGradient,
     SpectralBundle,
     Subgradient,
+    TrustRegion,
 )
 from oracle_opt.study.generator_words import GeneratorWords, read_generator_words
 from oracle_opt.words import shown
@@ -39,6 +40,7 @@ _ORDER = (
     Kelley,
     OptimalKelley,
     ProximalBundle,
+    TrustRegion,
     SpectralBundle,
     Ellipsoid,
     ReducedGradient,
@@ -58,7 +60,7 @@ GENERATORS: dict[str, type[QueryPointGenerator]] = {
 # hundreds of kernels, some are first-order methods for which `SPG` and `Subgradient` stand, others serve no simplex.
 _ON_REQUEST = (
     *("ellipsoid", "mirror-descent", "projected-gradient", "quasi-newton", "spectral-bundle", "lbfgs"),
-    "optimal-kelley",
+    *("optimal-kelley", "trust-region"),
 )
 DEFAULT_GENERATORS = tuple(name for name in GENERATORS if name not in _ON_REQUEST)
 
