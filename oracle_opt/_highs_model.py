@@ -229,6 +229,13 @@ def units_of(matrix: sparse.csr_array, sides: Vector, lower: Vector, upper: Vect
     return np.exp2(-_counted(np.maximum(_extreme(np.maximum, entries + v[column], row, m), side))), np.exp2(v)
 
 
+def units_of_sizes(sizes: Vector) -> Vector:
+    """Units in which numbers of these sizes are about 1, powers of 2; 1 for those near 1, for 0 and for infinity."""
+    with np.errstate(divide="ignore"):
+        units: Vector = np.exp2(_counted(np.log2(sizes)))
+    return units
+
+
 def _counted(size: Vector) -> Vector:
     """Whole logarithms of sizes, 0 for those that count as 1 and for none."""
     counted: Vector = np.where(((size >= _LEAST) & (size <= _MOST)) | np.isinf(size), 0.0, np.rint(size))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from oracle_opt import Box, FunctionOracle, Oracle, Polyhedron, Status, minimize
-from oracle_opt.generators import Kelley, LevelSet, ProximalBundle
+from oracle_opt import Box, FreeSpace, FunctionOracle, Oracle, Polyhedron, Simplex, Status, minimize
+from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, TrustRegion
 from oracle_opt.oracles import (
     BendersOracle,
     ConicOracle,
@@ -296,3 +296,43 @@ def test_most_runs_succeed_in_all_units(group) -> None:
 def test_no_statement_is_false_in_any_units(group, part) -> None:
     for seed in range(1000 + 20 * part, 1020 + 20 * part):
         run_of(group, seed)
+
+
+def in_units(kind: str, unit: float, seed: int) -> tuple[Oracle, Oracle]:
+    """The largest of curved functions in variables of a unit, or of units from it to its inverse; and in those of 1."""
+    rng = np.random.default_rng(seed)
+    n = 8
+    slopes, heights = rng.normal(size=(20, n)), rng.normal(size=20)
+    sizes = np.array([unit, 1, 1 / unit, 1] * 2) if kind == "mixed" else np.full(n, unit)
+    row = rng.uniform(0.5, 2.0, n)
+
+    def oracle(s):
+        def largest(z):
+            y = z / s
+            values = slopes @ y + heights + 0.5 * (y @ y)
+            i = int(values.argmax())
+            return float(values[i]), (slopes[i] + y) / s
+
+        box, half = Box(-3 * s, 3 * s), 7.0 / unit
+        domains = {
+            "simplex": lambda: Simplex(n, radius=s[0]),
+            "free": lambda: FreeSpace(n, radius=20 * s[0]),
+            "polyhedron": lambda: Polyhedron([row / s], [0.1], lower=-3 * s, upper=3 * s),
+        }
+        constraints = [lambda z: (half * (row @ (z / s) - 0.1), half * row / s)] if kind == "constraint" else []
+        return FunctionOracle(largest, domains.get(kind, lambda: box)(), constraints=constraints)
+
+    return oracle(sizes), oracle(np.ones(n))
+
+
+@pytest.mark.parametrize(
+    "generator", [Kelley(), Kelley(chebyshev=True), LevelSet(), AnalyticCenter(), TrustRegion("box")], ids=repr
+)
+@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1e6, 1e9])
+@pytest.mark.parametrize("kind", ["box", "mixed", "simplex", "free", "polyhedron", "constraint"])
+def test_the_unit_of_the_variables_makes_no_difference_to_success(kind, unit, generator) -> None:
+    there, here = (minimize(one, generator, rtol=1e-6, max_calls=400) for one in in_units(kind, unit, 11))
+    assert here.success
+    assert there.success
+    assert there.lower_bound - 1e-9 * abs(there.upper_bound) <= here.upper_bound
+    assert here.lower_bound - 1e-9 * abs(here.upper_bound) <= there.upper_bound

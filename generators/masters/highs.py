@@ -37,11 +37,11 @@ class WarmLP:
     Copies go on from the same basis.
     """
 
-    def __init__(self, cost: Vector, lower: Vector, upper: Vector) -> None:
+    def __init__(self, cost: Vector, lower: Vector, upper: Vector, units: Vector | None = None) -> None:
         self._program = HighsProgram(_OPTIONS)
         # Row multipliers that prove the contradiction `solve` found last; empty if HiGHS gave none.
         self.ray = np.zeros(0)
-        self._program.add_columns(lower, upper)
+        self._program.add_columns(lower, upper, None, units)
         self._program.change_costs(cost)
 
     @property
@@ -49,14 +49,14 @@ class WarmLP:
         """Number of rows."""
         return self._program.n_rows
 
-    def add_columns(self, lower: Vector, upper: Vector, matrix: Matrix) -> None:
-        """Add columns, those of `matrix`, of shape (n_rows, number of columns)."""
-        self._program.add_columns(lower, upper, matrix)
+    def add_columns(self, lower: Vector, upper: Vector, matrix: Matrix, units: Vector) -> None:
+        """Add columns, those of `matrix`, of shape (n_rows, number of columns), counted in units."""
+        self._program.add_columns(lower, upper, matrix, units)
 
-    def add_rows(self, matrix: Matrix, lower: Vector, upper: Vector) -> None:
-        """Add the rows ``lower <= matrix @ x <= upper``."""
+    def add_rows(self, matrix: Matrix, lower: Vector, upper: Vector, units: Vector | None = None) -> None:
+        """Add the rows ``lower <= matrix @ x <= upper``, multiplied by units."""
         try:
-            self._program.add_rows(matrix, lower, upper)
+            self._program.add_rows(matrix, lower, upper, units)
         except HighsError as problem:
             raise LPFailure(str(problem)) from problem
 

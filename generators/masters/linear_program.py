@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt import Domain
+from oracle_opt._highs_model import units_of_sizes
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.generators.masters.cut_pool import CutPool
 from oracle_opt.generators.masters.cut_rows import Rows
@@ -18,6 +19,7 @@ from oracle_opt.generators.masters.highs import TOLERANCE, LPFailure, WarmLP
 NONE, EMPTY = np.zeros(0, dtype=np.intp), np.zeros(0)
 FIRST_COLUMNS = 50
 ROUNDS = 50  # limit on the rounds of adding columns
+LARGE = 1e3  # a range above it may be large for want of knowledge
 FINEST = 1e-7  # share of the largest entry of a row that its side counts as at least
 FLAT = 1e-6  # share of a slope below which its part in the affine hull is not told from rounding
 
@@ -66,8 +68,7 @@ class CutLP(ABC):
         self._bounds = constraints.lower, constraints.upper
         self._n_heights = n_heights
         self._lp = WarmLP(np.ones(n_heights), np.full(n_heights, t_lower), np.full(n_heights, t_upper))
-        rhs = constraints.equality_rhs
-        self._lp.add_rows(np.zeros((len(rhs), n_heights)), rhs, rhs)
+        self._units = np.ones(domain.dimension)  # of the variables
         self._objective = CutRows()
         self._feasibility = CutRows()
         self._columns = NONE  # variables of the program, in its order, after t
@@ -84,7 +85,7 @@ class CutLP(ABC):
 
     def _feasibility_factors(self, slopes: Matrix, constants: Vector) -> tuple[Vector, Vector]:
         """Scales in which the side of a row is 1, so that tolerances are relative to it, and no part in t."""
-        largest = np.abs(slopes).max(axis=1)
+        largest = np.abs(slopes * self._units).max(axis=1)
         return 1.0 / np.clip(np.abs(constants), FINEST * largest, largest), np.zeros(len(slopes))
 
     def _groups(self, pool: CutPool) -> list[tuple[CutRows, Rows]]:
@@ -149,7 +150,30 @@ class CutLP(ABC):
         for rows in (known, *others):
             rows.places -= np.searchsorted(gone, rows.places)
 
+    def _begin(self, slope: Vector) -> None:
+        """Choose units of the variables, by which tolerances become relative, and add the equations.
+
+        The unit of a variable is its range. A large range may say little of its size: there the unit is that by which
+        the variable moves the function, of this `slope`, as much as the others do.
+        """
+        lower, upper = self._domain.bounding_box()
+        ranges = upper - lower
+        units = units_of_sizes(np.minimum(ranges, 1.0))
+        moves = np.abs(slope) * units
+        wide = ranges > LARGE
+        least = float(moves[~wide].max(initial=0.0)) or float(moves.max())
+        natural = np.divide(least, moves, out=np.ones(len(slope)), where=moves > 0)
+        units[wide] = units_of_sizes(np.clip(natural, 1.0, ranges))[wide]
+        self._units = units
+        rhs, rows = self._constraints.equality_rhs, np.abs(self._constraints.equality_matrix * units)
+        sizes = units_of_sizes(rows.max(axis=1, initial=0.0))
+        self._lp.add_rows(np.zeros((len(rhs), self._n_heights)), rhs, rhs, 1.0 / sizes)
+
     def _take_up(self, pool: CutPool) -> None:
+        if not len(self._columns):
+            first = next(rows.row(0) for _, rows in self._groups(pool) if len(rows))
+            self._begin(pool.objective.row(0) if len(pool.objective) else first)
+            self._first_columns(first)
         level = self._current_level(pool)
         if level != self._level:
             self._level = level
@@ -164,8 +188,6 @@ class CutLP(ABC):
         if new.start == new.stop:
             return
         slopes = np.array([rows.row(i) for i in range(new.start, new.stop)])
-        if not len(self._columns):
-            self._first_columns(slopes[0])
         constants, summands, heights = rows.constant[new], rows.summand[new], self._n_heights
         if known is self._feasibility:
             scales, weights = self._feasibility_factors(slopes, constants)
@@ -196,6 +218,7 @@ class CutLP(ABC):
             return NONE
         paid = duals[: len(self._constraints.equality_rhs)] @ self._constraints.equality_matrix
         reduced = sum(rows.combine(known.multipliers(duals)) for known, rows in self._groups(pool)) - paid
+        reduced *= self._units
         wanted = (self._outside & (reduced < -TOLERANCE)).nonzero()[0]
         return wanted[np.argsort(reduced[wanted])[: max(FIRST_COLUMNS, len(self._columns))]]
 
@@ -209,7 +232,7 @@ class CutLP(ABC):
     def _insert(self, columns: NDArray[np.intp], matrix: Matrix) -> None:
         lower, upper = self._bounds
         lower, upper = lower[columns], upper[columns]
-        self._lp.add_columns(lower, upper, matrix)
+        self._lp.add_columns(lower, upper, matrix, self._units[columns])
         self._columns = np.r_[self._columns, columns]
         self._outside[columns] = False
 
@@ -245,13 +268,13 @@ class ModelLP(CutLP):
             best = pool.best  # None where no value is known, as of cuts of an earlier run
             slope = pool.objective.row(0) if best is None else best.subgradient
             constant = pool.objective.constant[0] if best is None else best.constant
-            self._unit = float(np.abs(slope).max()) or 1.0
+            self._unit = float(np.abs(slope * self._units).max()) or 1.0
             self._origin = float(constant + slope @ self._domain.interior_point())
             self._lp.change_column_bounds(0, -np.inf, np.inf)
         return self._origin
 
     def _factors(self, slopes: Matrix) -> tuple[Vector, Vector]:
-        return row_factors(slopes, self._unit)
+        return row_factors(slopes * self._units, self._unit)
 
 
 def row_factors(slopes: Matrix, unit: float) -> tuple[Vector, Vector]:
@@ -265,27 +288,32 @@ class ChebyshevLP(CutLP):
     """``max r`` such that the ball of radius r around z fits: ``(constant_i + slope_i @ z - upper) / norm_i + r <= 0``.
 
     The ball has to fit between the cuts; its center alone has to lie in the domain, whose many faces would else hold
-    it far from the optima that lie on them. Distances are taken inside the domain's affine hull: norm_i is that of the
-    slope projected on it. Where that is less than a millionth of the whole slope, such a share stands in for it. What
-    is left of a slope that the affine hull does not see is rounding, and must not be blown up to a row. The multipliers
-    a of the objective rows give, with U the upper bound, the lower bound ``U - r / sum(a / norm)``, so the gap closes
-    with the radius.
+    it far from the optima that lie on them. Distances are in the units of the program, which are not 1 where variables
+    have ranges far from 1, and taken inside the domain's affine hull: norm_i is that of the slope projected on it.
+    Where that is less than a millionth of the whole slope, such a share stands in for it. What is left of a slope that
+    the affine hull does not see is rounding, and must not be blown up to a row. The multipliers a of the objective rows
+    give, with U the upper bound, the lower bound ``U - r / sum(a / norm)``, so the gap closes with the radius.
     """
 
     def __init__(self, domain: Domain) -> None:
-        constraints = domain.linear_constraints()
-        assert constraints is not None
-        # An orthonormal basis of the equalities' normals, to project slopes on the affine hull.
-        self._normals = np.linalg.qr(constraints.equality_matrix.T)[0] if len(constraints.equality_rhs) else None
+        super().__init__(domain, -np.inf, 0.0)
         lower, upper = domain.bounding_box()
-        diameter = float(np.linalg.norm(upper - lower))
         self._wide = None if (lower < upper).all() else lower < upper
-        super().__init__(domain, -diameter, 0.0)
+
+    def _begin(self, slope: Vector) -> None:
+        super()._begin(slope)
+        # an orthonormal basis of the equalities' normals, to project slopes on the affine hull
+        normals = (self._constraints.equality_matrix * self._units).T
+        self._normals = np.linalg.qr(normals)[0] if normals.size else None
+        lower, upper = self._domain.bounding_box()
+        diameter = float(np.linalg.norm((upper - lower) / self._units))
+        self._lp.change_column_bounds(0, -diameter, 0.0)
 
     def _current_level(self, pool: CutPool) -> float:
         return pool.upper
 
     def _factors(self, slopes: Matrix) -> tuple[Vector, Vector]:
+        slopes = slopes * self._units
         inside = slopes if self._normals is None else slopes - (slopes @ self._normals) @ self._normals.T
         if self._wide is not None:  # fixed variables are not in the affine hull
             inside = inside * self._wide
@@ -325,12 +353,12 @@ class MulticutLP(CutLP):
         if not self._unit:
             summands = pool.summands
             first = np.unique(summands.summand, return_index=True)[1]
-            self._unit = float(summands.steepness[first].max()) or 1.0
+            self._unit = max(float(np.abs(summands.row(i) * self._units).max()) for i in first) or 1.0
             self._origins = summands.constant[first] + summands.products(self._domain.interior_point())[first]
         return float(self._origins.sum())
 
     def _factors(self, slopes: Matrix) -> tuple[Vector, Vector]:
-        return row_factors(slopes, self._unit)
+        return row_factors(slopes * self._units, self._unit)
 
     def _heights(self, weights: Vector, summands: NDArray[np.intp], of: CutRows) -> Matrix:
         if of is not self._summands:
