@@ -16,6 +16,7 @@ from oracle_opt.generators import (
     AnalyticCenter,
     Ellipsoid,
     FixedPoint,
+    FrankWolfe,
     Kelley,
     LevelSet,
     MirrorDescent,
@@ -46,6 +47,7 @@ _ORDER = (
     ProjectedGradient,
     QuasiNewton,
     LBFGS,
+    FrankWolfe,
     FixedPoint,
 )
 GENERATORS: dict[str, type[QueryPointGenerator]] = {
@@ -53,8 +55,16 @@ GENERATORS: dict[str, type[QueryPointGenerator]] = {
 }
 
 # A comparison on l1-MKL leaves these out unless told otherwise: the ellipsoid method needs thousands of calls at
-# hundreds of kernels, three are first-order methods for which `SPG` and `Subgradient` stand, and two serve no simplex.
-_ON_REQUEST = ("ellipsoid", "mirror-descent", "projected-gradient", "quasi-newton", "spectral-bundle", "lbfgs")
+# hundreds of kernels, four are first-order methods for which `SPG` and `Subgradient` stand, and two serve no simplex.
+_ON_REQUEST = (
+    "ellipsoid",
+    "mirror-descent",
+    "projected-gradient",
+    "quasi-newton",
+    "spectral-bundle",
+    "lbfgs",
+    "frank-wolfe",
+)
 DEFAULT_GENERATORS = tuple(name for name in GENERATORS if name not in _ON_REQUEST)
 
 
