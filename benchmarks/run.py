@@ -36,6 +36,7 @@ PAGES = {
     "problems_lagrangian": PROBLEMS,
     "rounding": PROBLEMS,
     "models": PEERS_PAGE,
+    "adversary": ROOT / "docs" / "strategies.md",
     "energy_blocks": ROOT / "docs" / "energy_models.md",
     "workers": SCALING,
     "products": SCALING,
@@ -48,6 +49,7 @@ COPIES = {"peers_large": [ROOT / "docs" / "how_to_choose.md"]}  # where a sectio
 PERFORMANCE = ROOT / "docs" / "performance.md"
 # In the order they run: the long ones last.
 SCRIPTS = (
+    "adversary",
     "footprint",
     "model_size",
     "certificates",

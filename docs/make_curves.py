@@ -57,6 +57,7 @@ METHODS = {
         "Subgradient()",
         "SMOMKL()",
         "MirrorDescent()",
+        "FrankWolfe()",
     )
 }
 # Seconds of the pictures are of processor time, so that it does not matter what else the machine does.
@@ -79,7 +80,7 @@ CURVES = (
 )
 # These stand in the tables alone, as the picture is full. The ellipsoid method, which needs hundreds of expensive
 # calls to reach 1e-1, is left out.
-FURTHER = ("ProjectedGradient()", "QuasiNewton()", "MirrorDescent()")
+FURTHER = ("ProjectedGradient()", "QuasiNewton()", "MirrorDescent()", "FrankWolfe()")
 
 
 def runs(X: np.ndarray, y: np.ndarray, names: tuple[str, ...], split: int = 0) -> dict[str, Result]:

@@ -28,8 +28,8 @@ LIMITS = Limits(calls=500, seconds=5.0)
 TAU = (1e-2, 1e-4, 1e-6)
 MIDDLE = 1e-4
 CLOSE = 1.5  # times the fewest calls
-# Left out: what asks once, and three first-order methods for which `SPG` and `Subgradient` stand.
-LEFT_OUT = ("fixed-point", "mirror-descent", "projected-gradient", "reduced-gradient")
+# Left out: what asks once, and four first-order methods for which `SPG` and `Subgradient` stand.
+LEFT_OUT = ("fixed-point", "frank-wolfe", "mirror-descent", "projected-gradient", "reduced-gradient")
 METHODS = [name for name in GENERATORS if name not in LEFT_OUT]
 DRAWN = [
     "analytic-center",

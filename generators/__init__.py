@@ -6,6 +6,7 @@ from oracle_opt.generators.choose import choose_generator, explain_choice
 from oracle_opt.generators.ellipsoid import Ellipsoid
 from oracle_opt.generators.fixed_point import FixedPoint
 from oracle_opt.generators.foreign_solver import ForeignSolver
+from oracle_opt.generators.frank_wolfe import FrankWolfe
 from oracle_opt.generators.kelley import Kelley
 from oracle_opt.generators.lbfgs import LBFGS
 from oracle_opt.generators.level_set import LevelSet
@@ -29,6 +30,7 @@ __all__ = [
     "Ellipsoid",
     "FixedPoint",
     "ForeignSolver",
+    "FrankWolfe",
     "Kelley",
     "LevelSet",
     "MirrorDescent",

@@ -7,11 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from oracle_opt import (
-    Ball,
     Domain,
     Exhausted,
     FeasibilityCut,
-    FreeSpace,
     Guarantee,
     Minorant,
     ObjectiveCut,
@@ -25,7 +23,7 @@ from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.cuts import Cut
 from oracle_opt.generators.masters.feasible_points import is_positive, nothing_left
-from oracle_opt.generators.masters.polyhedra import boundless_refusal
+from oracle_opt.generators.masters.polyhedra import ball_of, boundless_refusal
 from oracle_opt.history import machine_memory
 from oracle_opt.proof.claim import CutClaim, claim_of_cut, claim_of_half_space
 from oracle_opt.proof.parts import Combination
@@ -93,10 +91,10 @@ class Ellipsoid(QueryPointGenerator):
 
     def guarantee(self, domain: Domain, start: Vector, calls: int, known: Regularity) -> Guarantee | None:
         """Of ellipsoids whose first is the set itself, a ball (Yudin & Nemirovskii 1976)."""
-        if not isinstance(domain, Ball | FreeSpace) or not np.isfinite(domain.radius):
+        ball, n = ball_of(domain), domain.dimension
+        if ball is None:
             return None
-        n = domain.dimension
-        value = 2.0 * known.steepness * domain.radius * float(np.exp(-(calls - 1) / (2.0 * n * (n + 1.0))))
+        value = 2.0 * known.steepness * ball[1] * float(np.exp(-(calls - 1) / (2.0 * n * (n + 1.0))))
         return Guarantee(value, "2 L r exp(-(N - 1) / (2 n (n + 1))), r the radius of the set")
 
     def reset(self, domain: Domain, point: Vector) -> None:

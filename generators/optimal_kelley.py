@@ -8,10 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from oracle_opt import (
-    Ball,
     Domain,
     Exhausted,
-    FreeSpace,
     Guarantee,
     Minorant,
     ObjectiveCut,
@@ -24,6 +22,7 @@ from oracle_opt.arguments import real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut
 from oracle_opt.generators.masters.cut_pool import CutPool
+from oracle_opt.generators.masters.polyhedra import ball_of
 
 TOLERANCE = 1e-10
 
@@ -76,9 +75,7 @@ class OptimalKelley(QueryPointGenerator):
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse all but a ball, or R^n with a radius."""
-        if isinstance(domain, Ball | FreeSpace) and np.isfinite(domain.radius):
-            return None
-        return "it needs a Ball, or FreeSpace with a radius"
+        return None if ball_of(domain) is not None else "it needs a Ball, or FreeSpace with a radius"
 
     def guarantee(self, domain: Domain, start: Vector, calls: int, known: Regularity) -> Guarantee | None:
         """At the planned number of calls, with L as planned (Drori & Teboulle 2016, theorem 1)."""
@@ -88,10 +85,10 @@ class OptimalKelley(QueryPointGenerator):
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
-        assert isinstance(domain, Ball | FreeSpace)  # `refusal` refuses all others
         self._domain, self._pool = domain, CutPool(domain)
         self._start = self._point = point
-        self._radius = domain.radius + float(np.linalg.norm(point - domain.center))
+        center, radius = domain.enclosing_ball()
+        self._radius = radius + float(np.linalg.norm(point - center))
         self._steepness = self.steepness or 0.0
         self._calls, self._lower = 0, -np.inf
         self._minorant: Minorant | None = None

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from oracle_opt import (
-    Ball,
     Domain,
     Exhausted,
     FeasibilityCut,
-    FreeSpace,
     Guarantee,
     InvalidArgument,
     Minorant,
@@ -21,6 +19,7 @@ from oracle_opt import (
 from oracle_opt.arguments import flag, real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import CutAverage
+from oracle_opt.generators.masters.polyhedra import ball_of
 from oracle_opt.generators.masters.proximity_control import first_step
 
 FIRST = 0.4  # share of the first value that the first of the planned steps would take off a linear function
@@ -129,11 +128,10 @@ class Subgradient(QueryPointGenerator):
 
     def guarantee(self, domain: Domain, start: Vector, calls: int, known: Regularity) -> Guarantee | None:
         """Of steps that diminish from the center of a ball (Shor 1985, theorem 2.1)."""
-        if self.polyak or self.planned is not None or not isinstance(domain, Ball | FreeSpace):
+        ball = ball_of(domain)
+        if self.polyak or self.planned is not None or ball is None or (start != ball[0]).any():
             return None
-        if (start != domain.center).any() or not np.isfinite(domain.radius):
-            return None
-        steps = self.scale * domain.radius / np.sqrt(np.arange(1.0, calls + 1.0))
+        steps = self.scale * ball[1] / np.sqrt(np.arange(1.0, calls + 1.0))
         value = known.steepness * (known.distance**2 + float(steps @ steps)) / (2.0 * float(steps.sum()))
         return Guarantee(value, "L (R^2 + sum h_k^2) / (2 sum h_k), h_k = step / sqrt(k)")
 

@@ -49,7 +49,7 @@ def compare(
             help="Names with commas between, or again for each: of the table (see `oracle-opt generators`) or of "
             'classes, with parameters as in "LevelSet(entropic=False)", or module:name of your own.',
             show_default="all but optimal-kelley, trust-region, spectral-bundle, ellipsoid, mirror-descent, "
-            "projected-gradient, quasi-newton, lbfgs",
+            "projected-gradient, quasi-newton, lbfgs, frank-wolfe",
         ),
     ] = None,
     rtol: Annotated[float, typer.Option(help="Relative gap at which a run has converged.")] = 5e-3,

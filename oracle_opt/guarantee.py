@@ -20,7 +20,7 @@ class Regularity:
     distance : float
         R, a bound on the distance from the start to a minimizer.
     smoothness : float
-        A Lipschitz constant of the gradient of f.
+        M, a Lipschitz constant of the gradient of f.
     """
 
     __repr__ = one_line

@@ -35,6 +35,7 @@ from oracle_opt.generators import (
     AnalyticCenter,
     Ellipsoid,
     FixedPoint,
+    FrankWolfe,
     Kelley,
     LevelSet,
     MirrorDescent,
@@ -237,6 +238,12 @@ GENERATORS = [
         needs=BOUNDS_ALONE,
         takes_feasibility_cuts=False,
     ),
+    Entry("frank-wolfe", FrankWolfe, STEEPEST, takes_feasibility_cuts=False),
+    Entry("frank-wolfe away", lambda: FrankWolfe("away"), STEEPEST, takes_feasibility_cuts=False),
+    Entry("frank-wolfe blended", lambda: FrankWolfe("blended-pairwise"), STEEPEST, takes_feasibility_cuts=False),
+    Entry("frank-wolfe classic", lambda: FrankWolfe("classic"), takes_feasibility_cuts=False),
+    Entry("frank-wolfe adaptive", lambda: FrankWolfe(rule="adaptive"), STEEPEST, takes_feasibility_cuts=False),
+    Entry("frank-wolfe open-loop", lambda: FrankWolfe("classic", "open-loop"), takes_feasibility_cuts=False),
     Entry("fixed-point", FixedPoint, takes_feasibility_cuts=False),
 ]
 

@@ -25,6 +25,7 @@ PAGE = "\n".join(
         "learning_compared.md",
         "peers.md",
         "energy_models.md",
+        "strategies.md",
     )
 )
 

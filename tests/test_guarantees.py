@@ -21,6 +21,7 @@ from oracle_opt.generators import (
     SPG,
     AnalyticCenter,
     Ellipsoid,
+    FrankWolfe,
     Kelley,
     LevelSet,
     OptimalKelley,
@@ -156,6 +157,24 @@ def test_a_study_says_what_is_guaranteed() -> None:
     assert (study.guarantee(calls=20)["unbeatable"].isna()).all()
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_conditional_gradients_stay_within_theirs(seed) -> None:
+    """A quadratic whose minimizer is known, on a box."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 20))
+    B, minimizer = rng.normal(size=(n, n)), rng.uniform(-1, 1, n)
+    A = B @ B.T / n
+    oracle = FunctionOracle(
+        lambda z: (0.5 * (z - minimizer) @ A @ (z - minimizer), A @ (z - minimizer)), Box(-np.ones(n), np.ones(n))
+    )
+    generator, known = FrankWolfe("classic", "open-loop"), Regularity(smoothness=float(np.linalg.eigvalsh(A)[-1]))
+    for calls in (2, 10, 40):
+        promised = generator.guarantee(oracle.domain, np.zeros(n), calls, known)
+        assert promised is not None
+        assert minimize(oracle, generator, rtol=0, max_calls=calls).upper_bound <= promised.value
+    assert FrankWolfe().guarantee(oracle.domain, np.zeros(n), 5, known) is None
+
+
 def test_methods_without_constants_promise_nothing() -> None:
     domain, known = Simplex(5), Regularity(1.0, 1.0)
     for generator in (
@@ -173,7 +192,7 @@ def test_methods_without_constants_promise_nothing() -> None:
 def test_the_optimal_method_is_a_generator() -> None:
     assert len(check_generator(OptimalKelley(planned=30), domains=[FreeSpace(3, radius=4.0)])) > 2
     with pytest.raises(CapabilityMismatch, match="it needs a Ball"):
-        minimize(FunctionOracle(lambda z: (z @ z, 2 * z), Box([-1.0], [1.0])), OptimalKelley())
+        minimize(FunctionOracle(lambda z: (z @ z, 2 * z), Box([-1.0, -1.0], [1.0, 1.0])), OptimalKelley())
 
 
 def test_the_optimal_method_ends_at_a_flat_function() -> None:

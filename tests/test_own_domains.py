@@ -99,7 +99,7 @@ PAIRS = [
     if type(one).__name__ in serving(*met) and one.needs <= {Curvature}  # answers that the functions below give
 ]
 CERTIFIES = ("AnalyticCenter", "Ellipsoid", "Kelley", "LevelSet", "NewtonBundle", "ProximalBundle", "TrustRegion")
-DESCENDS = ("LBFGS", "ProjectedGradient", "QuasiNewton", "ReducedGradient", "SPG")
+DESCENDS = ("FrankWolfe", "LBFGS", "ProjectedGradient", "QuasiNewton", "ReducedGradient", "SPG")
 
 
 @cache

@@ -46,3 +46,16 @@ def simple_part(domain: Domain) -> tuple[Domain, Matrix, Vector]:
     if constraints.inequality_rhs is None and not domain.euclidean_only:
         return domain, np.zeros((0, domain.dimension)), np.zeros(0)
     return Box(constraints.lower, constraints.upper), constraints.equality_matrix, constraints.equality_rhs
+
+
+def ball_of(domain: Domain) -> tuple[Vector, float] | None:
+    """Center and radius, where the set in which a minimizer is promised is a ball; by what the domain answers."""
+    center, radius = domain.enclosing_ball()
+    if not np.isfinite(radius):
+        return None
+    for slope in (np.ones(domain.dimension), np.arange(1.0, domain.dimension + 1.0), np.eye(1, domain.dimension)[0]):
+        for one in (slope, -slope):
+            least = float(one @ center) - radius * float(np.linalg.norm(one))
+            if not abs(domain.minimize_linear(one)[0] - least) <= 1e-9 * (abs(least) + radius):
+                return None
+    return center, radius

@@ -16,6 +16,7 @@ from oracle_opt.generators import (
     AnalyticCenter,
     Ellipsoid,
     FixedPoint,
+    FrankWolfe,
     Kelley,
     LevelSet,
     MirrorDescent,
@@ -50,6 +51,7 @@ _ORDER = (
     ProjectedGradient,
     QuasiNewton,
     LBFGS,
+    FrankWolfe,
     FixedPoint,
 )
 GENERATORS: dict[str, type[QueryPointGenerator]] = {
@@ -60,7 +62,7 @@ GENERATORS: dict[str, type[QueryPointGenerator]] = {
 # hundreds of kernels, some are first-order methods for which `SPG` and `Subgradient` stand, others serve no simplex.
 _ON_REQUEST = (
     *("ellipsoid", "mirror-descent", "projected-gradient", "quasi-newton", "spectral-bundle", "lbfgs"),
-    *("optimal-kelley", "trust-region"),
+    *("optimal-kelley", "trust-region", "frank-wolfe"),
 )
 DEFAULT_GENERATORS = tuple(name for name in GENERATORS if name not in _ON_REQUEST)
 
