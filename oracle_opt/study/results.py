@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from oracle_opt.optional import require
 from oracle_opt.study.analyses import (
+    comparisons,
     cost_tables,
     gap_accuracy,
     gap_curves,
@@ -83,6 +84,9 @@ class Results(Runs):
     area = cost_tables.area
     means = cost_tables.means
     ranks = mean_ranks.ranks
+    rank_stability = comparisons.rank_stability
+    gaps = comparisons.gaps
+    against = comparisons.against
     accuracy = gap_accuracy.accuracy
     correlations = gap_accuracy.correlations
     weights = gap_curves.weights

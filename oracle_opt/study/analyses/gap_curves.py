@@ -72,7 +72,7 @@ def curves(results: Runs, *, cost: str = "calls", test: str = "certified") -> Cu
 def curve_of(paths: list[RunPath], cost: str) -> pd.DataFrame:
     """Rows of the curve of some runs of one generator on one instance, from where all of them have a gap."""
     x = _costs(paths, cost)
-    gaps = np.array([_gap_at(path, x) for path in paths])
+    gaps = np.array([gap_at(path, x) for path in paths])
     known = np.isfinite(gaps).all(axis=0)
     mean, low, high = spread_of(gaps[:, known]) if known.any() else (np.zeros(0),) * 3
     band = (low, high) if len(paths) > 1 else ()
@@ -89,7 +89,7 @@ def _costs(paths: list[RunPath], cost: str) -> Vector:
     return chosen
 
 
-def _gap_at(path: RunPath, costs: Vector) -> Vector:
+def gap_at(path: RunPath, costs: Vector) -> Vector:
     """The gap of a run when these costs are spent; infinite before its first call."""
     gaps: Vector = np.concatenate(([np.inf], path.gap))[np.searchsorted(path.spent, costs, side="right")]
     return gaps
