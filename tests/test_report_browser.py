@@ -105,6 +105,17 @@ def test_everything_is_drawn(browser: Browser, page: Path, results: Results) -> 
         assert name in text
 
 
+def test_curves_come_first_and_the_listing_is_of_this_study(browser: Browser, page: Path, results: Results) -> None:
+    browser.open(page)
+    order = browser.run("[...document.querySelectorAll('main section')].map((one) => one.id)")
+    assert order[:3] == ["gaps", "costs", "cite"]
+    listing = browser.run("document.querySelector('#cite pre').textContent")
+    code = compile(listing, "listing", "exec")
+    assert "Study" in code.co_names
+    for method in results.runs["method"].unique():
+        assert repr(method)[1:-1] in listing.replace('\\"', '"')
+
+
 @pytest.mark.campaign(9)
 @pytest.mark.parametrize("test", ["certified", "more-wild"])
 @pytest.mark.parametrize("cost", ["calls", "oracle seconds", "total seconds"])

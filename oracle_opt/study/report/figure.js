@@ -8,11 +8,12 @@ const stroke = (look) => ({ stroke: ink(look), "stroke-dasharray": look.dash || 
 function logTicks(a, b, room) {
   const ticks = [], every = Math.max(1, Math.ceil((b - a) / room));
   const factors = (b - a) * 3 < room ? [1, 2, 5] : [1];
+  const plain = a > -3 && b < 5; // one notation on an axis
   for (let power = Math.floor(a); power <= Math.ceil(b); power += 1) {
     if (((power % every) + every) % every) continue;
     for (const factor of factors) {
       const at = power + Math.log10(factor);
-      if (at >= a - 1e-9 && at <= b + 1e-9) ticks.push({ value: factor * 10 ** power, label: powerLabel(factor, power) });
+      if (at >= a - 1e-9 && at <= b + 1e-9) ticks.push({ value: factor * 10 ** power, label: powerLabel(factor, power, plain) });
     }
   }
   if (ticks.length > 3 || b - a > 1.5) return ticks;
@@ -20,8 +21,8 @@ function logTicks(a, b, room) {
   return linear.length > ticks.length ? linear : ticks;
 }
 
-function powerLabel(factor, power) {
-  if (power >= -2 && power <= 4) return show(factor * 10 ** power);
+function powerLabel(factor, power, plain) {
+  if (plain || (factor === 1 && power === 0)) return show(factor * 10 ** power);
   const raised = String(power).replace(/[-0-9]/g, (digit) => ("⁰¹²³⁴⁵⁶⁷⁸⁹"[digit] ?? "⁻"));
   return `${factor === 1 ? "" : factor + "·"}10${raised}`;
 }

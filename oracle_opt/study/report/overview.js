@@ -72,6 +72,25 @@ function overview() {
   return part;
 }
 
+// How to cite the study, and the listing that does it again.
+function citation() {
+  const part = section("cite", "Cite and reproduce", update), listing = make("pre", { class: "listing" });
+  part.content.append(listing);
+
+  function update() {
+    const runs = chosenRuns();
+    const word = (name) => JSON.stringify(name), list = (found) => `[${found.map(word).join(", ")}]`;
+    const methods = chosenGenerators().map((name) => `    ${word(name)}: ${word(different(runs.filter((run) => run.generator === name), "method"))},`);
+    part.words.textContent = `“${document.title}”, ${count(runs.length, "run")}, ${DATA.written}, by oracle_opt ${DATA.version}: every gap is proven by its run. ` +
+      "The same study again, with your own makers of instances that are no problems by name:";
+    listing.textContent = ["from oracle_opt.study import Limits, Study", "", "methods = {", ...methods, "}", "study = Study(",
+      `    ${list([...new Set(runs.map((run) => run.instance))])},`, "    methods,", `    seeds=[${NAMES.seed.join(", ")}],`,
+      `    limits=Limits(calls=${Math.max(...runs.map((run) => run.max_calls))}),`, `    tau=[${DATA.tau.join(", ")}],`, ")", 'results = study.run("folder")'].join("\n");
+  }
+
+  return part;
+}
+
 // The name of a generator with its line.
 function sample(name) {
   const line = shape("svg", { width: 26, height: 8, class: "sample", "aria-hidden": "true" }, shape("path", { d: "M1 4H25", ...stroke(LOOK.get(name)) }));

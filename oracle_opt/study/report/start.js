@@ -26,7 +26,7 @@ function fixedTable(holder, data) {
 // Put the sections on the page, and draw them.
 
 const gaps = gapSection();
-const sections = [overview(), gaps, profileSection(), dataProfileSection(), targetSection(), costSection(), meanSection(), areaSection(), rankSection(),
+const sections = [gaps, costSection(), citation(), profileSection(), dataProfileSection(), targetSection(), meanSection(), areaSection(), rankSection(), overview(),
   ...DATA.extra.map(extraSection), failureSection(), runSection()];
 
 function showInstance(name) {
