@@ -16,7 +16,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from oracle_opt.arguments import flag, real
+from oracle_opt.arguments import flag, real, spelled
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.learn.c_path import FoldPart, SearchedClassifier, path_scores
@@ -27,6 +27,7 @@ from oracle_opt.learn.mkl_classifier import SHARED, MKLClassifier
 from oracle_opt.words import shown
 
 
+@spelled
 @dataclass(repr=False, eq=False)
 class MKLClassifierCV(MKLClassifier):
     """`MKLClassifier` with a C chosen by cross-validation: of each fold the kernels are made once.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
-from oracle_opt.arguments import instance, real
+from oracle_opt.arguments import instance, real, spelled
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.learn.callback_support import FitTasks, with_callbacks
@@ -22,6 +22,7 @@ from oracle_opt.oracles.svm import EpsilonInsensitive, Loss, WeightedLoss
 from oracle_opt.words import shown
 
 
+@spelled
 @dataclass(repr=False, eq=False)
 class MKLRegressor(RegressorMixin, MKLEstimator):
     """Support vector regression on a weighted sum of kernels, whose weights are learned with a proven gap.

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arguments import instance
+from oracle_opt.arguments import NamedArguments, instance
 from oracle_opt.arrays import Vector
 from oracle_opt.oracles.svm.checked_data import checked_C, checked_class_weight
 from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.words import by_attributes
 
 
-class Loss(ABC):
+class Loss(NamedArguments, ABC):
     """What a support vector machine pays for its decision values; subclass it for one of your own.
 
     The machine solves ``min over w and bias of 1/2 |w|**2 + sum of the losses of all points``. An object holds the
