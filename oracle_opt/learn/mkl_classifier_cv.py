@@ -24,6 +24,7 @@ from oracle_opt.learn.callback_support import FitTasks, with_callbacks
 from oracle_opt.learn.checked_input import checked_points, checked_weights
 from oracle_opt.learn.class_labels import checked_y
 from oracle_opt.learn.mkl_classifier import SHARED, MKLClassifier
+from oracle_opt.oracles.kernels.recipes.points_table import framed
 from oracle_opt.words import shown
 
 
@@ -111,6 +112,7 @@ class MKLClassifierCV(MKLClassifier):
         data = self._prepared(X, y, sample_weight)
         self._problems(data, Cs[0])
         points = checked_points(self, X, fit=False)
+        X = framed(X)
         rows, n = points if getattr(X, "iloc", None) is None else X, points.shape[0]
         labels, weights = checked_y(y, n), checked_weights(sample_weight, n)
         given = None if sample_weight is None else weights

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from copy import deepcopy
+from inspect import signature
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +46,19 @@ class Loss(NamedArguments, ABC):
     """
 
     __repr__ = by_attributes
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters of the constructor, as scikit-learn asks for them: for a search over ``loss__quantile``."""
+        return {name: getattr(self, name) for name in signature(type(self)).parameters if hasattr(self, name)}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change parameters, checked as by the constructor; return the object."""
+        type(self).__init__(self, **self.get_params() | parameters)
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        """A copy; else `sklearn.clone` would want the very arrays that the constructor was given."""
+        return deepcopy(self)
 
     @abstractmethod
     def dual(self, y: ArrayLike | None, n_points: int) -> LossDual:
