@@ -232,9 +232,10 @@ class FunctionOracle(Oracle):
         A point x that counts as feasible has ``g(z) + g'(z) @ (x - z) <= g(x)``, which may be a little above 0: that,
         for a constraint that is linear, is the cut's error.
         """
-        cuts = []
-        answers = [self._constraint(i, point) for i in range(len(self.constraints))]
-        for i, (value, normal) in enumerate(answers):
+        cuts, answers = [], []
+        for i in range(len(self.constraints)):
+            value, normal = self._constraint(i, point)
+            answers.append((value, normal))
             error = self._allowed(value, normal, point, tolerance)
             if value > error:
                 if not normal.any():

@@ -48,7 +48,7 @@ class Loss(NamedArguments, ABC):
     __repr__ = by_attributes
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters of the constructor, as scikit-learn asks for them: for a search over ``loss__quantile``."""
+        """The parameters of the constructor, `deep` or not, for searches of scikit-learn over ``loss__quantile``."""
         return {name: getattr(self, name) for name in signature(type(self)).parameters if hasattr(self, name)}
 
     def set_params(self, **parameters: Any) -> Self:
