@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from math import inf, isnan
@@ -23,19 +25,46 @@ P = ParamSpec("P")
 
 
 def called_otherwise(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a function whose arguments have other names elsewhere: a call with one of these is told ours."""
+    """Decorate a function: a call with a wrong name is told what to pass, by `names` or the nearest of its own."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @wraps(function)
         def named(*args: P.args, **kwargs: P.kwargs) -> T:
-            for word in kwargs:
-                if word in names:
-                    raise TypeError(f"{function.__name__}() has no argument `{word}`: pass `{names[word]}`")
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except TypeError:
+                known = inspect.signature(function).parameters
+                if any(one.kind is one.VAR_KEYWORD for one in known.values()):
+                    raise
+                ours = [name for name in known if name != "self"]
+                for word in set(kwargs).difference(known):
+                    near = difflib.get_close_matches(word, ours, n=1, cutoff=0.5)
+                    instead = f"did you mean `{near[0]}`?" if near else f"it has {', '.join(ours)}"
+                    if word in names:
+                        instead = f"pass `{names[word]}`"
+                    called = function.__qualname__.removesuffix(".__init__").rpartition("<locals>.")[2]
+                    raise TypeError(f"{called}() has no argument `{word}`: {instead}") from None
+                raise
 
         return named
 
     return decorate
+
+
+def spelled(kind: type[T]) -> type[T]:
+    """Decorate a class: its constructor answers a wrong name by the nearest one, unless that is decorated itself."""
+    if not hasattr(kind.__init__, "__wrapped__"):
+        kind.__init__ = called_otherwise()(kind.__init__)  # type: ignore[method-assign]
+    return kind
+
+
+class NamedArguments:
+    """Base of classes of which each is `spelled`."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "__init__" in cls.__dict__:
+            spelled(cls)
 
 
 def instance(name: str, value: object, kind: type[T], instead: str) -> T:

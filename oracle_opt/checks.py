@@ -39,7 +39,8 @@ def check_pair(oracle: Oracle, generator: QueryPointGenerator) -> None:
     check_oracle(oracle)
     if not isinstance(generator, QueryPointGenerator):
         raise InvalidArgument(
-            f"`generator` must be a QueryPointGenerator object such as LevelSet(), got {shown(generator)}"
+            "`generator` must be a QueryPointGenerator object such as LevelSet(), or words such as 'level-set', got "
+            f"{shown(generator)}"
         )
     pair = f"{type(generator).__name__} cannot serve {type(oracle).__name__} on {oracle.domain!r}"
     if generator.needs_convexity and not oracle.convex:

@@ -35,7 +35,7 @@ from oracle_opt.run_options import RunOptions
 )
 def minimize(
     oracle: Oracle,
-    generator: QueryPointGenerator | None = None,
+    generator: QueryPointGenerator | str | None = None,
     point: ArrayLike | None = None,
     *,
     rtol: float = 1e-6,
@@ -67,8 +67,9 @@ def minimize(
     ----------
     oracle : Oracle
         Answers query points with cuts. Wrap a plain function in `FunctionOracle`.
-    generator : QueryPointGenerator, optional
-        Proposes query points; default is that of `oracle_opt.generators.choose_generator`.
+    generator : QueryPointGenerator or str, optional
+        Proposes query points; or words such as ``"level-set"``, which `oracle_opt.study.generator_of` reads. Default is
+        that of `oracle_opt.generators.choose_generator`.
     point : array_like of shape (n,), optional
         Where to start, in the domain; default is the domain's interior point.
     rtol, atol : float

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from oracle_opt.answers.answer import Answer
-from oracle_opt.arguments import callback, flag, instance, instances, real, text
+from oracle_opt.arguments import callback, called_otherwise, flag, instance, instances, real, text
 from oracle_opt.arrays import Vector, real_array
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, owned
 from oracle_opt.domains import Domain
@@ -30,6 +30,8 @@ C = TypeVar("C", ObjectiveCut, FeasibilityCut)
 POINT = "point"  # the witness that an oracle made of a function provides itself
 A_PROOF = "a function of a claim and of `exact` that returns a number or None"
 A_FUNCTION = "a function of a point that returns (value, subgradient)"
+AN_EQUATION = "domain=Polyhedron(equality_matrix=..., equality_rhs=..., lower=..., upper=...)"
+OPPOSITE = 1e-12  # rounding of linear parts, relative to their terms
 A_DOMAIN = "a Domain such as Box(lower, upper)"
 
 
@@ -88,6 +90,7 @@ class FunctionOracle(Oracle):
 
     stateless = True
 
+    @called_otherwise(equalities=AN_EQUATION)
     def __init__(
         self,
         function: Callable[[Vector], tuple[Any, Any] | Cut],
@@ -229,9 +232,10 @@ class FunctionOracle(Oracle):
         A point x that counts as feasible has ``g(z) + g'(z) @ (x - z) <= g(x)``, which may be a little above 0: that,
         for a constraint that is linear, is the cut's error.
         """
-        cuts = []
+        cuts, answers = [], []
         for i in range(len(self.constraints)):
             value, normal = self._constraint(i, point)
+            answers.append((value, normal))
             error = self._allowed(value, normal, point, tolerance)
             if value > error:
                 if not normal.any():
@@ -239,6 +243,7 @@ class FunctionOracle(Oracle):
                 cuts.append((value / (error or 1.0), FeasibilityCut(point, value, normal, error=error)))
         if not cuts:
             return None
+        refuse_equation(answers, point)
         first, *others = (cut for _, cut in sorted(cuts, key=lambda one: -one[0]))
         return replace(first, further=tuple(others))
 
@@ -273,10 +278,31 @@ class FunctionOracle(Oracle):
         return f"{super().identity()}, function {self.name}{gives}{constrained}"
 
 
+def refuse_equation(answers: Sequence[tuple[float, Vector]], point: Vector) -> None:
+    """Refuse constraints of opposite linear parts: by convexity both hold only where that of the most violated is 0."""
+    values, normals = np.array([value for value, _ in answers]), np.array([normal for _, normal in answers])
+    units = np.abs(normals).max(axis=1)
+    units[units == 0] = 1.0
+    slopes, sides = normals / units[:, None], values / units
+    i = int(sides.argmax())
+    terms = sides[i] + np.abs(slopes[i]) @ np.abs(point)
+    same = (np.abs(slopes + slopes[i]).max(axis=1) <= OPPOSITE) & (np.abs(sides + sides[i]) <= OPPOSITE * terms)
+    opposite = np.flatnonzero(same)
+    if opposite.size:
+        raise InvalidArgument(
+            f"`constraints[{opposite[0]}]` and `constraints[{i}]` are opposite: both hold where {shown(normals[i])} "
+            f"@ z == {float(normals[i] @ point - values[i])!r}. Put that equality into the domain: {AN_EQUATION}"
+        )
+
+
 def _pair(answer: Any, point: Vector) -> tuple[float, Vector]:
     """Value and subgradient, as numbers; where the value is +inf nobody reads the subgradient, and it may be None."""
     value, subgradient = answer
-    number = float(value) if isinstance(value, float) else float(real_array(value).reshape(()))
+    if not isinstance(value, float):
+        if np.shape(value) == point.shape and subgradient is not None and np.ndim(subgradient) == 0:
+            raise ValueError("the subgradient stands first; did you swap them?")
+        value = real_array(value).reshape(())
+    number = float(value)
     return number, np.zeros(point.shape) if number == inf else real_array(subgradient)
 
 

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from oracle_opt.answers.answer import Answer
+from oracle_opt.arguments import NamedArguments
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query
 from oracle_opt.domains import Domain
@@ -75,7 +76,7 @@ class Minorant:
         )
 
 
-class QueryPointGenerator(ABC):
+class QueryPointGenerator(NamedArguments, ABC):
     """Proposes query points and learns from cuts.
 
     The constructor checks its parameters and stores them under their own names; `reset` builds all state. A subclass
@@ -225,7 +226,7 @@ class QueryPointGenerator(ABC):
         """
         return None
 
-    def finish(self) -> None:  # noqa: B027 - a method that holds nothing has nothing to let go
+    def finish(self) -> None:
         """Let go of what a run holds, threads say: the driver calls it when a run is over, however it ended."""
 
     def parameters(self) -> dict[str, object]:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from oracle_opt.arguments import NamedArguments
 from oracle_opt.arrays import Vector, class_name
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, Query
 from oracle_opt.domains import Domain
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from oracle_opt.proposal import Proposal
 
 
-class Oracle(ABC):
+class Oracle(NamedArguments, ABC):
     """Answers a query point with a cut.
 
     A subclass sets `domain` (in its constructor) and defines `query`; the rest has defaults.
@@ -86,10 +87,10 @@ class Oracle(ABC):
             `Status.EMPTY`. Any other exception ends it as failed and is raised again.
         """
 
-    def reset(self) -> None:  # noqa: B027 - an oracle without state has nothing to forget
+    def reset(self) -> None:
         """Forget warm starts: the next answers are those of a new oracle."""
 
-    def resume(self, cut: Cut) -> None:  # noqa: B027 - as above
+    def resume(self, cut: Cut) -> None:
         """Take up the warm start that answering a cut left behind: a journal is being replayed.
 
         Parameters

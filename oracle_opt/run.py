@@ -59,9 +59,13 @@ class Run:
     result: Result
 
     def __init__(
-        self, oracle: Oracle, generator: QueryPointGenerator | None, point: ArrayLike | None, options: RunOptions
+        self, oracle: Oracle, generator: QueryPointGenerator | str | None, point: ArrayLike | None, options: RunOptions
     ) -> None:
         self.recorder = HistoryRecorder(options.keep_cuts)
+        if isinstance(generator, str):
+            from oracle_opt.study.methods import generator_of
+
+            generator = generator_of(generator)
         self.generator, self.choice = (generator, "") if generator is not None else _chosen(oracle)
         self._proposes = options.first is True or (options.first == "auto" and generator is None and not options.cuts)
         self._unbounded = ""  # the direction, in words, in which the function is proven to fall without end

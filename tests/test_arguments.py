@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
-from oracle_opt import InvalidArgument
+from oracle_opt import Box, FreeSpace, FunctionOracle, InvalidArgument, minimize
 from oracle_opt.arguments import flag, floats, instance, instances, real, text, whole
+from oracle_opt.generators import LevelSet
+from oracle_opt.learn import MKLClassifier
+from oracle_opt.oracles.svm import Huber
+from oracle_opt.study import Limits
 from oracle_opt.words import shown
 
 NO_NUMBERS = [None, "1", True, [1.0], np.ones(2), {}, 1j, float, np.bool_(True)]
@@ -88,3 +92,36 @@ def test_arrays():
 def test_what_was_got_is_shown_in_short(value):
     assert len(shown(value)) <= 80
     assert "\n" not in shown(value)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: LevelSet(levl=0.3), r"LevelSet\(\) has no argument `levl`: did you mean `level`\?"),
+        (lambda: Limits(max_calls=3), "`max_calls`: did you mean `calls`"),
+        (lambda: minimize(None, max_cals=3), r"minimize\(\) has no argument `max_cals`: did you mean `max_calls`"),
+        (lambda: FreeSpace(3, radios=1.0), "did you mean `radius`"),
+        (lambda: FunctionOracle(abs, Box([0], [1]), constrains=[]), "did you mean `constraints`"),
+        (lambda: FunctionOracle(abs, Box([0], [1]), equalities=[]), r"pass `domain=Polyhedron\(equality_matrix="),
+        (
+            lambda: MKLClassifier(kernal=["linear"]),
+            r"MKLClassifier\(\) has no argument `kernal`: did you mean `kernels`",
+        ),
+        (lambda: Huber(zzz=3), r"Huber\(\) has no argument `zzz`: it has C, delta$"),
+    ],
+)
+def test_a_wrong_name_is_answered_by_the_nearest(call, words):
+    with pytest.raises(TypeError, match=words):
+        call()
+
+
+def test_errors_within_a_call_and_own_classes_are_left_alone():
+    class Mine(LevelSet):
+        def __init__(self, **options):
+            super().__init__(**options)
+
+    assert Mine(entropic=False).entropic is False
+    with pytest.raises(TypeError, match=r"LevelSet\(\) has no argument `entropik`: did you mean `entropic`"):
+        Mine(entropik=False)
+    with pytest.raises(TypeError, match="object is not callable"):
+        minimize(FunctionOracle(lambda z: z(), Box([0], [1])), max_calls=2)

@@ -26,6 +26,7 @@ from oracle_opt import (
     minimize,
 )
 from oracle_opt.generators import SPG, AnalyticCenter, FixedPoint, Kelley, LevelSet, ReducedGradient, Subgradient
+from oracle_opt.study import generator_of
 
 TARGET = np.array([0.2, 0.3, 0.5])
 
@@ -254,7 +255,7 @@ def test_bad_arguments_are_named_before_the_first_call(arguments, message) -> No
 
 def test_objects_not_names() -> None:
     with pytest.raises(InvalidArgument, match="must be a QueryPointGenerator object"):
-        minimize(FunctionOracle(quadratic, Simplex(3)), "level-set")
+        minimize(FunctionOracle(quadratic, Simplex(3)), LevelSet)
     with pytest.raises(InvalidArgument, match="wrap a function in FunctionOracle"):
         minimize(quadratic, Kelley())
 
@@ -355,3 +356,10 @@ def test_progress_is_silent_without_a_terminal(oracle, capfd) -> None:
 def test_arguments_of_other_libraries_are_told_their_name_here(oracle, elsewhere, here):
     with pytest.raises(TypeError, match=f"`{elsewhere}`.*`{here}`"):
         minimize(oracle, **{elsewhere: 1})
+
+
+@pytest.mark.parametrize("words", ["level-set", "kelley(chebyshev=True)"])
+def test_words_name_a_generator(oracle, words):
+    made, named = minimize(oracle, generator_of(words)), minimize(oracle, words)
+    assert (named.generator, named.status, named.choice) == (made.generator, made.status, "")
+    assert (named.point == made.point).all()

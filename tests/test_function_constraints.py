@@ -12,6 +12,7 @@ from oracle_opt import (
     InvalidArgument,
     InvalidCut,
     ObjectiveCut,
+    Polyhedron,
     Query,
     minimize,
 )
@@ -184,3 +185,42 @@ def test_what_the_best_point_misses_has_a_price_and_is_repaired():
                 assert result.violation > 0
             n_repaired += tolerance >= 1e-4 and bool(result.point @ result.point <= 1.0 + 1e-12)
     assert n_repaired > 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_equality_as_two_constraints_is_refused_with_the_way_into_the_domain(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 6))
+    scales = 10.0 ** rng.integers(-6, 7, size=2)  # of the two, and of the others
+    a, inside = rng.normal(size=n), rng.uniform(-0.5, 0.5, n)
+    side, target = a @ inside, rng.normal(size=n)
+    pair = [
+        lambda z: (scales[0] * (a @ z - side), scales[0] * a),
+        lambda z: (scales[1] * (side - a @ z), -scales[1] * a),
+    ]
+    others = [lambda z: (z @ z - 4.0 * n, 2 * z)]
+    box = np.full(n, -2.0), np.full(n, 2.0)
+
+    def answer(z):
+        return (z - target) @ (z - target), 2 * (z - target)
+
+    with pytest.raises(
+        InvalidArgument, match=r"`constraints\[.\]` are opposite: both hold where .* domain=Polyhedron"
+    ) as refused:
+        minimize(FunctionOracle(answer, Box(*box), constraints=[pair[0], *others, pair[1]]), point=np.full(n, 1.0))
+    assert refused.value.result.n_calls <= 10
+    domain = Polyhedron(equality_matrix=[a], equality_rhs=[side], lower=box[0], upper=box[1])
+    assert minimize(FunctionOracle(answer, domain, constraints=others), rtol=1e-4).success
+    slab = [pair[0], lambda z: (scales[1] * (side - 0.1 - a @ z), -scales[1] * a)]
+    assert minimize(FunctionOracle(answer, Box(*box), constraints=[*others, *slab]), rtol=1e-2).success
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_swapped_pair_is_asked_about(n):
+    def swapped(z):
+        return 2 * z, z @ z
+
+    for options in ({"constraints": [swapped]}, {}):
+        function = (lambda z: (z @ z, 2 * z)) if options else swapped
+        with pytest.raises(InvalidCut, match="did you swap them"):
+            minimize(FunctionOracle(function, Box(-np.ones(n), np.ones(n)), **options))

@@ -16,6 +16,7 @@ from oracle_opt.oracles import (
     LpRegularizer,
     MKLOracle,
     RBFBank,
+    uci_bank,
 )
 from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, solve_lp_mkl, solve_mkl
 from oracle_opt.oracles.svm import EpsilonInsensitive
@@ -195,6 +196,12 @@ def broken(X):
     return given
 
 
+def spoilt(X):
+    given = X.copy()
+    given[2, 5] = np.nan
+    return given
+
+
 def test_digest_tells_banks_apart():
     X = points()
     digest = RBFBank(X, FEATURES, WIDTHS).digest()
@@ -217,8 +224,12 @@ def test_digest_tells_banks_apart():
             lambda X: RBFBank(X[0], [[0]], [[1.0]]),
             r"`X` must be finite points of shape \(n, columns\), got shape \(7,\)",
         ),
-        (lambda X: RBFBank(X * np.nan, [[0]], [[1.0]]), "`X` must be finite points"),
-        (lambda X: RBFBank(sparse.csr_array(X + np.inf), [[0]], [[1.0]]), "`X` must be finite points"),
+        (lambda X: RBFBank(spoilt(X), [[0]], [[1.0]]), "`X` must be finite points, got nan in row 2, column 5, both"),
+        (
+            lambda X: RBFBank(sparse.csr_array(spoilt(X)), [[0]], [[1.0]]),
+            "got nan in row 2, column 5, both counted from 0",
+        ),
+        (lambda X: uci_bank(spoilt(X)), "got nan in row 2, column 5, both counted from 0"),
         (lambda X: RBFBank(broken(X), [[0]], [[1.0]]), "`X` must be a valid sparse array: indices must be < 7"),
         (lambda X: RBFBank(X, [[0]], [[1.0]], dtype=int), "`dtype` must be float64 or float32, got int64"),
         (lambda X: RBFBank(X, [[0]], [[1.0]], dtype="real"), "`dtype` must be float64 or float32, got 'real'"),

@@ -19,7 +19,7 @@ import oracle_opt.generators as G
 import oracle_opt.oracles as O
 import oracle_opt.oracles.svm as S
 import oracle_opt.study as T
-from oracle_opt import FunctionOracle, minimize
+from oracle_opt import FreeSpace, FunctionOracle, minimize
 from oracle_opt.errors import OracleOptError
 
 
@@ -59,7 +59,12 @@ def test_the_usual_mistakes_are_answered_with_what_to_pass():
         (lambda: FunctionOracle(square, 3), "`domain` must be a Domain such as Box(lower, upper), got 3"),
         (lambda: O.MKLOracle(np.array(KERNELS), LABELS), "`bank` must be a KernelBank such as GramBank(kernels)"),
         (lambda: MKL.decision_function(MKL_RESULT, POINTS), "`cut` must be a cut of this oracle such as result.cut"),
-        (lambda: minimize(MKL, "level"), "`generator` must be a QueryPointGenerator object such as LevelSet()"),
+        (
+            lambda: minimize(MKL, "level"),
+            "`generator`: there is no generator 'level': did you mean level-set",
+        ),
+        (lambda: minimize(MKL, 3), "`generator` must be a QueryPointGenerator object such as LevelSet(), or words"),
+        (lambda: FreeSpace(3), "`radius` must state how far from `center` some minimizer lies at most"),
         (lambda: minimize(MKL, G.LevelSet), "got the class LevelSet"),
         (lambda: minimize(MKL, G.LevelSet(), cuts=MKL_RESULT), "pass result.history.cuts"),
         (lambda: minimize(square, G.LevelSet()), "wrap a function in FunctionOracle"),

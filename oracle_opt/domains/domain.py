@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt.arguments import instance
+from oracle_opt.arguments import NamedArguments, instance
 from oracle_opt.arrays import EPS, Matrix, Vector, fingerprint
 from oracle_opt.domains.described_sets import Described, described_blocks, described_polyhedron
 from oracle_opt.domains.linear_constraints import LinearConstraints, ellipsoid_around
@@ -25,7 +25,7 @@ def checked_domain(domain: Domain, dimension: int, whose: str) -> Domain:
     return domain
 
 
-class Domain(ABC):
+class Domain(NamedArguments, ABC):
     """A closed convex set of points, ndarrays of shape (dimension,), and where in it a minimizer is promised.
 
     A subclass sets `dimension` and defines `project`, `minimize_linear` and `interior_point`: with these the methods of
@@ -384,7 +384,7 @@ class Domain(ABC):
         """
         return ""
 
-    def reset(self) -> None:  # noqa: B027 - a set that remembers nothing has nothing to forget
+    def reset(self) -> None:
         """Forget warm starts: the next answers are those of a new object."""
 
     def __repr__(self) -> str:

@@ -21,6 +21,7 @@ from oracle_opt.domains.box import Box
 from oracle_opt.domains.described_sets import Described, described_bounds
 from oracle_opt.domains.domain import Domain
 from oracle_opt.domains.linear_constraints import LinearConstraints
+from oracle_opt.errors import InvalidArgument
 
 
 class FreeSpace(Domain):
@@ -34,14 +35,18 @@ class FreeSpace(Domain):
     dimension : int
         Number of variables.
     radius : float
-        Euclidean distance within which some minimizer lies; infinite if nothing is known, and then no affine
-        minorant but a flat one proves a bound.
+        Euclidean distance within which some minimizer lies, to be stated; infinite if nothing is known, and then no
+        affine minorant but a flat one proves a bound.
     center : array_like of shape (dimension,), optional
         Default: the origin.
     """
 
-    def __init__(self, dimension: int, radius: float, center: ArrayLike | None = None) -> None:
+    def __init__(self, dimension: int, radius: float | None = None, center: ArrayLike | None = None) -> None:
         self.dimension = checked_dimension(dimension)
+        if radius is None:
+            raise InvalidArgument(
+                "`radius` must state how far from `center` some minimizer lies at most; inf if unknown"
+            )
         self.radius = checked_radius(radius, finite=False)
         self.center = checked_center(center, self.dimension)
         self._away = np.abs(self.center) if self.center.any() else None

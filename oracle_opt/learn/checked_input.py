@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.kernels.recipes.points_table import framed
 from oracle_opt.words import shown
 
 Points = Any  # ndarray or CSR array of shape (n, d)
@@ -20,6 +21,7 @@ Points = Any  # ndarray or CSR array of shape (n, d)
 
 def checked_points(estimator: BaseEstimator, X: Any, *, fit: bool) -> Points:
     """Return X as float64, an ndarray or a CSR array, and note or compare its columns."""
+    X = framed(X)
     refuse_stacks(X)
     refuse_strings(type(estimator).__name__, X)
     points = validate_data(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from difflib import get_close_matches
 from numbers import Real
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from oracle_opt import QueryPointGenerator, generators
+from oracle_opt import QueryPointGenerator
 from oracle_opt.arguments import instance, real
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import ObjectiveCut
@@ -131,16 +131,11 @@ def own_generator(generator: Any, oracle: Oracle, rtol: float) -> QueryPointGene
 
 
 def checked_generator(generator: Any) -> QueryPointGenerator:
-    """Return a generator, or raise `InvalidArgument` if it is none: a name is refused with the class it may mean."""
+    """Return a generator, made of words where these are given, or raise `InvalidArgument` if it is none."""
     if isinstance(generator, str):
-        plain: Callable[[str], str] = lambda text: "".join(filter(str.isalnum, text)).lower()  # noqa: E731
-        names = [name for name in generators.__all__ if name[0].isupper()]
-        near = get_close_matches(plain(generator), [plain(name) for name in names], 1)
-        name = next((name for name in names if near and plain(name) == near[0]), "LevelSet")
-        raise InvalidArgument(
-            f"`generator` must be a generator object or None, got the text {generator!r}; write "
-            f"`from oracle_opt.generators import {name}` and generator={name}()"
-        )
+        from oracle_opt.study.methods import generator_of
+
+        return generator_of(generator)
     kind: type[Any] = QueryPointGenerator
     return instance("generator", generator, kind, "a generator such as LevelSet(), or None")  # type: ignore[no-any-return]
 

@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from oracle_opt.arguments import flag
+from oracle_opt.arguments import flag, spelled
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.learn.callback_support import FitTasks, with_callbacks
@@ -28,6 +28,7 @@ from oracle_opt.oracles.svm import Hinge, Loss, SquaredHinge, WeightedLoss
 from oracle_opt.words import shown
 
 
+@spelled
 @dataclass(repr=False, eq=False)
 class MKLClassifier(ClassifierMixin, MKLEstimator):
     """Support vector classification on a weighted sum of kernels, whose weights are learned with a proven gap.
@@ -56,10 +57,10 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         `Regularizer` of your own. "product": ``exp(-sum_k weights_k D_k)``, a product of Gaussian kernels instead of a
         sum, one D_k for each group of columns, with ``sum(weights)`` added to the objective; that problem is not
         convex, nothing is proven, and `gap_` is infinite.
-    generator : QueryPointGenerator, optional
-        What proposes weights of the kernels, such as ``LevelSet()`` of `oracle_opt.generators`; each run gets a copy.
-        Default: `NewtonMKL` where the norm has a smooth dual (p above 1, `ElasticNet`, `EntropyRegularizer`), else the
-        one that `minimize` chooses.
+    generator : QueryPointGenerator or str, optional
+        What proposes weights of the kernels, such as ``LevelSet()`` of `oracle_opt.generators` or ``"level-set"``; each
+        run gets a copy. Default: `NewtonMKL` where the norm has a smooth dual (p above 1, `ElasticNet`,
+        `EntropyRegularizer`), else the one that `minimize` chooses.
     rtol : float
         Relative duality gap at which the weights count as found.
     max_calls : int

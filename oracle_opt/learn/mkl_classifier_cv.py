@@ -16,7 +16,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
-from oracle_opt.arguments import flag, real
+from oracle_opt.arguments import flag, real, spelled
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.learn.c_path import FoldPart, SearchedClassifier, path_scores
@@ -24,9 +24,11 @@ from oracle_opt.learn.callback_support import FitTasks, with_callbacks
 from oracle_opt.learn.checked_input import checked_points, checked_weights
 from oracle_opt.learn.class_labels import checked_y
 from oracle_opt.learn.mkl_classifier import SHARED, MKLClassifier
+from oracle_opt.oracles.kernels.recipes.points_table import framed
 from oracle_opt.words import shown
 
 
+@spelled
 @dataclass(repr=False, eq=False)
 class MKLClassifierCV(MKLClassifier):
     """`MKLClassifier` with a C chosen by cross-validation: of each fold the kernels are made once.
@@ -110,6 +112,7 @@ class MKLClassifierCV(MKLClassifier):
         data = self._prepared(X, y, sample_weight)
         self._problems(data, Cs[0])
         points = checked_points(self, X, fit=False)
+        X = framed(X)
         rows, n = points if getattr(X, "iloc", None) is None else X, points.shape[0]
         labels, weights = checked_y(y, n), checked_weights(sample_weight, n)
         given = None if sample_weight is None else weights

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -20,8 +20,13 @@ from oracle_opt.learn.fit_watcher import FitWatcher
 from oracle_opt.learn.fitting import MachineProblem, Start, Trained, Training
 from oracle_opt.learn.formulation import check_shared, checked_generator, checked_norm
 from oracle_opt.learn.merged_points import MergedPoints
+from oracle_opt.optional import require
 from oracle_opt.oracles import GaussianKernels, KernelBank, KernelList, ProductBank
+from oracle_opt.oracles.kernels.recipes.points_table import framed
 from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(repr=False, eq=False)
@@ -106,6 +111,15 @@ class MKLEstimator(CallbackSupport, BaseEstimator):
         self.models_ = trained.models
         self._starts = trained.starts
 
+    def weights_frame(self) -> pd.DataFrame:
+        """Kernels by name, group and weight: of several machines their mean, and each has a column ``weight_i``."""
+        check_is_fitted(self, "models_")
+        rows = np.atleast_2d(self.weights_)
+        columns = {"name": self.kernel_names_, "group": self.kernel_groups_, "weight": rows.mean(axis=0)}
+        if len(rows) > 1:
+            columns |= {f"weight_{i}": row for i, row in enumerate(rows)}
+        return require("pandas", "study", "tables of weights").DataFrame(columns)
+
     def _values(self, X: Any) -> Matrix:
         """Decision values of all machines at new points, ndarray of shape (m, number of machines)."""
         check_is_fitted(self, "models_")
@@ -165,6 +179,6 @@ def takes_sparse(kernels: Any) -> bool:
 
 
 def rows_of(X: Any, merged: MergedPoints) -> Any:
-    """The merged points in the form of X: the rows of a pandas DataFrame, else the checked array."""
-    iloc = getattr(X, "iloc", None)
+    """The merged points in the form of X: the rows of a DataFrame as one of pandas, else the checked array."""
+    iloc = getattr(framed(X), "iloc", None)
     return merged.points if iloc is None else iloc[merged.rows]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OutlierMixin
 
-from oracle_opt.arguments import real
+from oracle_opt.arguments import real, spelled
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.learn.callback_support import FitTasks, with_callbacks
 from oracle_opt.learn.checked_input import checked_points, checked_weights
@@ -23,6 +23,7 @@ from oracle_opt.oracles.svm import OneClass
 ON_THE_EDGE = 1e-9
 
 
+@spelled
 @dataclass(repr=False, eq=False)
 class MKLOneClass(OutlierMixin, MKLEstimator):
     """One-class support vector machine on a weighted sum of kernels, whose weights are learned with a proven gap.

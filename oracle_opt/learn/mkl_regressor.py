@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
-from oracle_opt.arguments import instance, real
+from oracle_opt.arguments import instance, real, spelled
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.learn.callback_support import FitTasks, with_callbacks
@@ -18,10 +18,11 @@ from oracle_opt.learn.checked_input import checked_points, checked_weights
 from oracle_opt.learn.fitting import MachineProblem
 from oracle_opt.learn.merged_points import merged
 from oracle_opt.learn.mkl_estimator import MKLEstimator, checked_C
-from oracle_opt.oracles.svm import EpsilonInsensitive, Loss, WeightedLoss
+from oracle_opt.oracles.svm import EpsilonInsensitive, Loss, Pinball, WeightedLoss
 from oracle_opt.words import shown
 
 
+@spelled
 @dataclass(repr=False, eq=False)
 class MKLRegressor(RegressorMixin, MKLEstimator):
     """Support vector regression on a weighted sum of kernels, whose weights are learned with a proven gap.
@@ -42,9 +43,10 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         Weight of the loss, positive, in units of the targets: standardize them, or choose it by GridSearchCV.
     epsilon : float
         Half the width of the tube without loss, in units of the targets, of the default loss.
-    loss : Loss, optional
+    loss : Loss or "quantile", optional
         Another loss, which C and the sample weights multiply: ``Pinball(0.9, C=1.0)`` of `oracle_opt.oracles.svm` for
-        a quantile, `Huber`, `LeastSquares`, or one of your own. Default: `EpsilonInsensitive`, as above.
+        a quantile, `Huber`, `LeastSquares`, or one of your own; a search varies ``loss__quantile``. "quantile" is
+        ``Pinball(0.5, C=1.0)``, the median. Default: `EpsilonInsensitive`, as above.
 
     Attributes
     ----------
@@ -89,7 +91,8 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
         if self.loss is None:
             losses: tuple[Loss, Loss] = EpsilonInsensitive(C * some.weights, epsilon), EpsilonInsensitive(C, epsilon)
         else:
-            plain = instance("loss", self.loss, Loss, "a Loss such as Huber(C=10.0), or None")
+            loss = Pinball(C=1.0) if isinstance(self.loss, str) and self.loss == "quantile" else self.loss
+            plain = instance("loss", loss, Loss, "a Loss such as Huber(C=10.0), 'quantile' or None")
             losses = WeightedLoss(plain, C * some.weights), WeightedLoss(plain, C)
         problem = MachineProblem(np.arange(some.rows.size), targets[some.rows], *losses)
         tasks = FitTasks.of_fit(self, X, y, sample_weight, 1)

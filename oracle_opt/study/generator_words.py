@@ -98,7 +98,7 @@ def _value(words: str, source: str, node: ast.expr) -> Any:
 
 def _refusal(words: str, reason: str) -> InvalidArgument:
     return InvalidArgument(
-        f"generator {words[:100]!r} must be a name with parameters such as kelley(chebyshev=True): {reason}"
+        f"`generator` {words[:100]!r} must be a name with parameters such as kelley(chebyshev=True): {reason}"
     )
 
 

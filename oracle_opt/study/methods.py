@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import inspect
 import re
 from typing import Any
 
@@ -104,22 +103,19 @@ def _made(words: str, read: GeneratorWords) -> QueryPointGenerator:
 
     kind: Any = imported(read.name) if ":" in read.name else GENERATORS.get(read.name) or _classes().get(read.name)
     if kind is None:
-        raise InvalidArgument(f"there is no generator {read.name!r}: {_nearest(read.name)}")
+        raise InvalidArgument(f"`generator`: there is no generator {read.name!r}: {_nearest(read.name)}")
     if isinstance(kind, QueryPointGenerator) and not read.has_parentheses:
         return kind
     if not (isinstance(kind, type) and issubclass(kind, QueryPointGenerator)):  # anything else is not called
-        raise InvalidArgument(f"generator {words!r} must name a class of generators or a generator, got {shown(kind)}")
+        raise InvalidArgument(
+            f"`generator` {words!r} must name a class of generators or a generator, got {shown(kind)}"
+        )
     arguments = [_value(words, value) for value in read.arguments]
     parameters = {name: _value(words, value) for name, value in read.parameters.items()}
-    known = inspect.signature(kind).parameters
-    for name in parameters:
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        if name not in known and near:
-            raise InvalidArgument(f"generator {words!r}: there is no parameter {name!r}; did you mean {near[0]}?")
     try:
         return kind(*arguments, **parameters)
     except TypeError as problem:
-        raise InvalidArgument(f"generator {words!r} cannot be made: {problem}") from problem
+        raise InvalidArgument(f"`generator` {words!r} cannot be made: {problem}") from problem
 
 
 def _value(words: str, value: Any) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from math import inf, nan
 from typing import TYPE_CHECKING, Any
 
-from oracle_opt.arguments import flag, floats, instance, real, whole
+from oracle_opt.arguments import flag, floats, instance, real, spelled, whole
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
 from oracle_opt.words import one_line, shown
@@ -55,6 +55,7 @@ TESTS = ("certified", "single-cut")
 CLOCKS = ("processor", "elapsed")
 
 
+@spelled
 @dataclass(frozen=True)
 class Limits:
     """Where a run is ended that has not reached the accuracy asked for.

@@ -12,7 +12,7 @@ from itertools import islice
 from math import isfinite, nan, sqrt
 from typing import TYPE_CHECKING, Any
 
-from oracle_opt.arguments import flag, whole
+from oracle_opt.arguments import called_otherwise, flag, whole
 from oracle_opt.errors import InvalidArgument, StoreMismatch
 from oracle_opt.executors import checked_executor
 from oracle_opt.generator import QueryPointGenerator
@@ -93,6 +93,7 @@ class Study:
     ['norm 1', 'norm 1', 'norm 2', 'norm 2']
     """
 
+    @called_otherwise()
     def __init__(
         self,
         instances: Mapping[str, object] | Iterable[object],

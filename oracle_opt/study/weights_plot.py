@@ -51,8 +51,8 @@ def plot_weights(weights: Any, ax: Axes | None = None, *, oracle: SVMOracle | No
     ----------
     weights : DataFrame, Result or fitted estimator
         The table that ``oracle.weights(result)`` returns, with the columns name, group and weight; a result, with its
-        oracle; or an estimator of `oracle_opt.learn`. Where several problems have weights of their own, one for each
-        class say, bars are their means, and a mark shows each of them.
+        oracle; or an estimator of `oracle_opt.learn`, also at the end of a pipeline. Where several problems have
+        weights of their own, one for each class say, bars are their means, and a mark shows each of them.
     ax : matplotlib Axes, optional
         Where to draw; default is a new figure.
     oracle : oracle of multiple kernel learning, optional
@@ -91,7 +91,9 @@ def plot_weights(weights: Any, ax: Axes | None = None, *, oracle: SVMOracle | No
 
 
 def _weights_of(weights: Any) -> Weights:
-    """Weights and names of a table or an estimator."""
+    """Weights and names of a table or an estimator, perhaps at the end of a pipeline or the best of a search."""
+    weights = getattr(weights, "best_estimator_", weights)
+    weights = weights.steps[-1][1] if hasattr(weights, "steps") else weights
     pandas = sys.modules.get("pandas")  # there is no table before it was imported
     if pandas is not None and isinstance(weights, pandas.DataFrame):
         missing = [name for name in ("name", "group", "weight") if name not in weights.columns]

@@ -34,12 +34,22 @@ def checked_points(X: ArrayLike | sparse.spmatrix | sparse.sparray, name: str) -
     """Return the points as a float64 ndarray or CSR array, or raise `InvalidArgument`."""
     if sparse.issparse(X):
         points = _canonical(X, name)
-        finite = np.isfinite(points.data).all()
     else:
         points = floats(name, X, "points of real numbers, shape (n, columns)")
-        finite = np.isfinite(points).all()
-    if points.ndim != 2 or 0 in points.shape or not finite:
+    if points.ndim != 2 or 0 in points.shape:
         raise InvalidArgument(f"`{name}` must be finite points of shape (n, columns), got shape {points.shape}")
+    return finite(points, name)
+
+
+def finite(points: Points, name: str) -> Points:
+    """Return points, or refuse them by the row and the column of the first number that is not finite."""
+    if not np.isfinite(points.data if sparse.issparse(points) else points).all():
+        entries = sparse.coo_array(points)
+        at = int(np.flatnonzero(~np.isfinite(entries.data))[0])
+        where = f"row {entries.row[at]}, column {entries.col[at]}, both counted from 0"
+        raise InvalidArgument(
+            f"`{name}` must be finite points, got {entries.data[at]} in {where}; fill such numbers in, or drop the rows"
+        )
     return points
 
 
@@ -160,8 +170,9 @@ class Standardization:
     def of(cls, X: ArrayLike) -> tuple[Standardization, Matrix]:
         """What standardizes the points X, shape (n, columns), and these points standardized, shape (n, d)."""
         raw = floats("X", X, "points of real numbers, shape (n, columns)")
-        if raw.ndim != 2 or raw.size == 0 or not np.isfinite(raw).all():
+        if raw.ndim != 2 or raw.size == 0:
             raise InvalidArgument(f"`X` must be finite points of shape (n, columns), got shape {raw.shape}")
+        finite(raw, "X")
         columns = np.flatnonzero(raw.max(axis=0) > raw.min(axis=0))
         if columns.size == 0:
             raise InvalidArgument("`X` must have a column that is not constant, got none")
@@ -174,9 +185,9 @@ class Standardization:
     def __call__(self, new: ArrayLike) -> Matrix:
         """Standardized points, shape (m, d), or `InvalidArgument` if they do not have so many columns."""
         raw = floats("new", new, "points of real numbers, shape (m, columns)")
-        if raw.ndim != 2 or raw.shape[1] != self.n_columns or not np.isfinite(raw).all():
+        if raw.ndim != 2 or raw.shape[1] != self.n_columns:
             raise InvalidArgument(f"`new` must be finite points of shape (m, {self.n_columns}), got shape {raw.shape}")
-        standardized: Matrix = (raw[:, self.columns] - self.center) / self.spread
+        standardized: Matrix = (finite(raw, "new")[:, self.columns] - self.center) / self.spread
         return standardized
 
 

@@ -7,6 +7,7 @@ from math import inf, isfinite
 
 import numpy as np
 
+from oracle_opt.arguments import NamedArguments
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.errors import InvalidArgument, Refuted
 from oracle_opt.oracles.mkl.duals import SmoothDual
@@ -18,7 +19,7 @@ SEARCH = 80  # steps of the search for a good multiple
 ROUNDING = 256 * EPS  # what rounding may make of a regularizer of a user's own, or of its conjugate, relative to them
 
 
-class Regularizer(ABC):
+class Regularizer(NamedArguments, ABC):
     """A differentiable function of the kernel weights; subclass it for one of your own.
 
     `value`, `gradient` and the attribute `convex` are enough. A `conjugate` adds global lower bounds to a sum of

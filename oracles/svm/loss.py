@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from copy import deepcopy
+from inspect import signature
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arguments import instance
+from oracle_opt.arguments import NamedArguments, instance
 from oracle_opt.arrays import Vector
 from oracle_opt.oracles.svm.checked_data import checked_C, checked_class_weight
 from oracle_opt.oracles.svm.loss_dual import LossDual
 from oracle_opt.words import by_attributes
 
 
-class Loss(ABC):
+class Loss(NamedArguments, ABC):
     """What a support vector machine pays for its decision values; subclass it for one of your own.
 
     The machine solves ``min over w and bias of 1/2 |w|**2 + sum of the losses of all points``. An object holds the
@@ -43,6 +46,19 @@ class Loss(ABC):
     """
 
     __repr__ = by_attributes
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters of the constructor, `deep` or not, for searches of scikit-learn over ``loss__quantile``."""
+        return {name: getattr(self, name) for name in signature(type(self)).parameters if hasattr(self, name)}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change parameters, checked as by the constructor; return the object."""
+        type(self).__init__(self, **self.get_params() | parameters)
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        """A copy; else `sklearn.clone` would want the very arrays that the constructor was given."""
+        return deepcopy(self)
 
     @abstractmethod
     def dual(self, y: ArrayLike | None, n_points: int) -> LossDual:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse
 
-from oracle_opt.arguments import flag, whole
+from oracle_opt.arguments import called_otherwise, flag, whole
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.bank_checks import checked_precision
 from oracle_opt.oracles.kernels.base import KernelBank
@@ -85,6 +85,7 @@ class KernelList:
     ('all columns', 'second', 'second')
     """
 
+    @called_otherwise()
     def __init__(
         self,
         kernels: Sequence[Any],

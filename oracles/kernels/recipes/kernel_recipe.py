@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.random import Generator
 
+from oracle_opt.arguments import NamedArguments
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.words import by_attributes
 
@@ -54,7 +55,7 @@ class FittedKernels(ABC):
         return self
 
 
-class KernelRecipe(ABC):
+class KernelRecipe(NamedArguments, ABC):
     """An entry of a `KernelList`; subclass it for kernels of your own.
 
     An object holds parameters and no data, so that it can be copied, pickled and fitted again.

@@ -15,12 +15,22 @@ from scipy import sparse
 from oracle_opt.arguments import floats
 from oracle_opt.arrays import Matrix
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.optional import require
 from oracle_opt.oracles.kernels.base import Indices
 from oracle_opt.words import shown
 
 # Columns that a message names; the others are counted.
 NAMED = 5
 FORMS = "names, numbers, a slice or a mask of columns, or a function of `X` that returns such"
+
+
+def framed(X: Any) -> Any:
+    """A DataFrame of polars as one of pandas; anything else as it is."""
+    polars = sys.modules.get("polars")
+    if polars is None or not isinstance(X, polars.DataFrame):
+        return X
+    frame = require("pandas", "study", "DataFrames of polars").DataFrame
+    return frame({name: X[name].to_numpy() for name in X.columns})
 
 
 def is_frame(X: Any) -> bool:
@@ -37,6 +47,7 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 def points_of(X: Any, name: str) -> Any:
     """Return points as a DataFrame, an ndarray or a CSC array of 2 dimensions, whatever the columns hold, or refuse."""
     points: Any
+    X = framed(X)
     if is_frame(X):
         points = X
     elif sparse.issparse(X):
