@@ -331,7 +331,7 @@ def test_an_oracle_may_be_shared_by_threads(tmp_path) -> None:
         (("nonsmooth", ["kelley"]), "`instances` must be a mapping by name, or a list of words, got 'nonsmooth'"),
         ((INSTANCES, []), "`generators` must be at least one"),
         ((INSTANCES, ["kely"]), "there is no generator 'kely': did you mean kelley"),
-        ((INSTANCES, ["kelley(chebishev=True)"]), "no parameter 'chebishev'; did you mean chebyshev"),
+        ((INSTANCES, ["kelley(chebishev=True)"]), "no argument `chebishev`: did you mean `chebyshev`"),
         ((INSTANCES, ["kelley(chebyshev=open)"]), "must be a name with parameters such as"),
         ((INSTANCES, ["kelley("]), "must be a name with parameters such as"),
         ((INSTANCES, ["kelley", "kelley"]), "`generators` must have different names, got 'kelley' twice"),
