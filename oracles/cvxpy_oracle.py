@@ -12,6 +12,7 @@ import numpy as np
 
 from oracle_opt.arguments import instance, real
 from oracle_opt.arrays import Vector, digest, fingerprint
+from oracle_opt.consistency import AnswerMemory
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Box, Domain, FreeSpace
 from oracle_opt.domains.domain import checked_domain
@@ -135,6 +136,7 @@ class CvxpyOracle(Oracle):
         if domain is None:
             domain = _declared(self.parameters, radius)
         self.domain = checked_domain(domain, size, "that of the parameters")
+        self.reset()
 
     def query(self, query: Query) -> Cut:
         """Solve the problem at the parameters.
@@ -149,11 +151,27 @@ class CvxpyOracle(Oracle):
         EmptyLocalizationSet
             No parameters are feasible.
         RuntimeError
-            The problem is unbounded at the parameters, or the solver failed or gave an answer that it calls inaccurate
-            itself, which proves nothing: the statuses and the point are named. The driver attaches the result so far
-            as `result`.
+            The problem is unbounded at the parameters, or the solver failed, or gave an answer that it calls inaccurate
+            itself or that contradicts an earlier one, which proves nothing: the statuses and the point are named. The
+            driver attaches the result so far as `result`.
         """
-        point = np.asarray(query.point)
+        cut = self._answered(np.asarray(query.point))
+        self._n_answers += 1
+        words = self._memory.conflict(cut, self._n_answers)  # the problem is convex: cvxpy's rules say so
+        if words:
+            raise RuntimeError(
+                f"{self.solver} is less exact than `accuracy`, {self.accuracy:g}: its answers exclude each other. "
+                f"{words} Try another `solver`, other `options` or a looser `accuracy`"
+            )
+        return cut
+
+    def reset(self) -> None:
+        """Forget the answers so far."""
+        self._memory = AnswerMemory(self.domain.dimension)
+        self._n_answers = 0
+
+    def _answered(self, point: Vector) -> Cut:
+        """Value or half-space at the parameters."""
         statuses = [self._solve(self._value, point)]
         if statuses[0] == "optimal":
             cut = self._objective_cut(self._value, point)

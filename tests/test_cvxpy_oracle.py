@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from oracle_opt import Box, FeasibilityCut, FreeSpace, InvalidArgument, ObjectiveCut, Query, Status, minimize
-from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
+from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, TrustRegion
 from oracle_opt.oracles import CvxpyOracle
 from oracle_opt.testing import check_oracle
 
@@ -307,3 +307,22 @@ def refusals():
 def test_refusals(make, words):
     with pytest.raises(InvalidArgument, match=words):
         make()
+
+
+@pytest.mark.parametrize("generator", [LevelSet(), LevelSet(center="last"), TrustRegion()], ids=repr)
+@pytest.mark.parametrize("steepness", [1e4, 3e4, 1e5])
+def test_a_solver_that_is_not_exact_at_a_steep_kink_is_named_and_no_problem_accused(steepness, generator) -> None:
+    """The value is ``steepness * norm(p - a) - 2``, as the distance of x from its bound shows: least at p = a."""
+    a = np.array([1.3, -0.4, 0.7])
+    x, p = cp.Variable(1, name="x"), cp.Parameter(3, name="p")
+    rows = [cp.norm(x) <= 3, x + cp.sum(p) >= a.sum() - 2]
+    problem = cp.Problem(cp.Minimize(cp.sum(x) + steepness * cp.norm(p - a)), rows)
+    oracle = CvxpyOracle(problem, domain=Box(np.full(3, -20.0), np.full(3, 20.0)))
+    blamed = ""
+    try:
+        result = minimize(oracle, generator, rtol=1e-6, max_calls=60)
+    except RuntimeError as failure:
+        result, blamed = failure.result, str(failure)
+    assert "CLARABEL" in blamed or not blamed
+    assert result.status is not Status.CONTRADICTION
+    assert not result.success or result.lower_bound <= -2 + 4e-6 <= result.upper_bound + 8e-6

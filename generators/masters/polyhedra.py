@@ -50,6 +50,9 @@ def simple_part(domain: Domain) -> tuple[Domain, Matrix, Vector]:
 
 def ball_of(domain: Domain) -> tuple[Vector, float] | None:
     """Center and radius, where the set in which a minimizer is promised is a ball; by what the domain answers."""
+    stated = domain.stated_constraints()
+    if stated is not None and not stated.is_everything:
+        return None
     center, radius = domain.enclosing_ball()
     if not np.isfinite(radius):
         return None
