@@ -119,7 +119,7 @@ class CuttingPlaneModel:
 
         Infinite where it predicted none, or where the cut is not of the expected query point.
         """
-        decrease = self.decrease
+        decrease = self.pool.upper - self._predicted
         if self._asked is None or not decrease > 0 or not every(cut.point == self._asked):
             return np.inf
         return (cut.upper - self._predicted) / decrease

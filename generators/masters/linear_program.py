@@ -199,7 +199,7 @@ class CutLP(ABC):
         sides = (self._levels(level, summands, known) - constants) * scales
         first = self._lp.n_rows
         self._lp.add_rows(matrix, np.full(len(slopes), -np.inf), sides)
-        known.places = np.concatenate([known.places, np.arange(first, self._lp.n_rows)])
+        known.places = np.concatenate([known.places, np.arange(first, first + len(slopes))])
         known.scales = np.concatenate([known.scales, scales])
 
     def _first_columns(self, slope: Vector) -> None:
