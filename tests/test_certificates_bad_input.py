@@ -81,8 +81,8 @@ def test_no_certificates(tmp_path):
 
 def test_another_version(raw, tmp_path):
     newer = raw.replace(b'"version": 1,', b'"version": 2,', 1)
-    refused(tmp_path, newer, "the file was edited")
-    refused(tmp_path, closed(newer.splitlines()[:-1]), "version 1: it begins")
+    refused(tmp_path, newer, "version 1, or was edited: it begins")
+    refused(tmp_path, closed(newer.splitlines()[:-1]), "version 1, or was edited: it begins")
 
 
 def change(*path, to):

@@ -214,7 +214,7 @@ def test_a_smaller_domain_is_refuted_by_that_of_the_oracle():
 def test_what_is_only_promised_is_said_whatever_the_file_says(tmp_path):
     rng = np.random.default_rng(3)
     oracle = LargestPiece(rng.normal(size=(8, N)), rng.normal(size=8), FreeSpace(N, 200.0))
-    made = minimize(oracle, LevelSet(), rtol=1e-6).certificate()
+    made = minimize(oracle, Kelley(), rtol=1e-6).certificate()
     assert made.verify(oracle).proven
     assert "only promised" in str(made.verify())
     raw = content(made, tmp_path / "run.jsonl")

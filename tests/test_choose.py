@@ -234,7 +234,7 @@ def test_what_no_generator_can_serve_is_refused_as_ever() -> None:
     with pytest.raises(InvalidArgument, match="`oracle` must be an Oracle, got function"):
         minimize(lambda z: z)
     with pytest.raises(InvalidArgument, match="`generator` must be a QueryPointGenerator"):
-        minimize(States(box(3)), "level-set")
+        minimize(States(box(3)), LevelSet)
 
 
 def test_a_journal_resumes_the_choice(tmp_path) -> None:

@@ -219,7 +219,7 @@ def test_every_generator_of_the_table_runs_on_wdbc(tmp_path):
     runs = compare([part], list(GENERATORS), tmp_path, splits=1, max_calls=50).runs
     assert set(runs["generator"]) == set(GENERATORS)
     served = runs[runs["status"] != "REFUSED"]
-    assert set(runs["generator"]) - set(served["generator"]) == {"spectral-bundle", "lbfgs"}
+    assert set(runs["generator"]) - set(served["generator"]) == {"spectral-bundle", "lbfgs", "optimal-kelley"}
     assert (served["lower_bound"] <= served["upper_bound"]).all()
     assert (served["upper_bound"] >= served["lower_bound"].max() * (1 - 1e-9)).all()
 

@@ -174,7 +174,7 @@ def _held_against_answers(
         taken = np.asarray(claim.witness.get(POINT, ()), dtype=float)
         if taken.shape == value.point.shape:
             points.setdefault(taken.tobytes(), taken)
-    for point in points.values():
+    for point in () if oracle.adaptive else points.values():
         answer = check_cut(oracle.query(Query(point.copy())), point, oracle)
         best = point is value.point
         if best and (isinstance(answer, FeasibilityCut) or answer.value - upper > _rounding(answer, upper)):
@@ -185,7 +185,7 @@ def _held_against_answers(
         if isinstance(answer, ObjectiveCut) and not is_infinite(answer):
             for which, claim in given:
                 _hold(claim, answer, which)
-    return len(points)
+    return 0 if oracle.adaptive else len(points)
 
 
 def _hold(claim: CutClaim, answer: ObjectiveCut, name: str) -> None:

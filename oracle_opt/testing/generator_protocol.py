@@ -37,7 +37,8 @@ def check_protocol(generator: QueryPointGenerator, problem: KnownProblem, seed: 
             break
         for other in others:
             same = _asked(subject, other, domain)
-            allowed = 1e-9 * max(1.0, float(np.abs(query.point).max()))
+            # a copy solves its programs anew, and inexact ones end elsewhere within their tolerance
+            allowed = (1e-9 if other is twin else 1e-5) * max(1.0, float(np.abs(query.point).max()))
             if same is None or not np.abs(query.point - same.point).max() <= allowed:
                 raise ConformanceError(
                     subject,
