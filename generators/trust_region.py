@@ -134,9 +134,9 @@ class TrustRegion(QueryPointGenerator):
             self._point = model.minimum.point
             if best is not None:
                 if model.gap > model.resolution:
-                    near = self._near(best.point, self._point)
-                    if (near != cut.point).any():  # else the minimizer over the domain says more
-                        self._point = near
+                    self._point = self._near(best.point, self._point)
+                    if (self._point == cut.point).all():  # the linear program is at its tolerance
+                        self._point = self._levels.project(best.point, 0.5)
                 model.expect(self._point)
                 if self._edge and model.decrease < LAG * model.gap:
                     self._radius *= 2.0
