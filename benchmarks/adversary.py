@@ -29,7 +29,7 @@ from oracle_opt.generators import (
 )
 
 METHODS = {
-    "OptimalKelley(planned=N)": lambda n: OptimalKelley(planned=n),
+    "OptimalKelley(planned=N, steepness=L)": lambda n: OptimalKelley(planned=n, steepness=1.0),
     "ProximalBundle()": lambda _: ProximalBundle(),
     "LevelSet()": lambda _: LevelSet(),
     'LevelSet(level=0.3, adaptive=False, center="last")': lambda _: LevelSet(0.3, adaptive=False, center="last"),

@@ -78,17 +78,19 @@ class OptimalKelley(QueryPointGenerator):
         return None if ball_of(domain) is not None else "it needs a Ball, or FreeSpace with a radius"
 
     def guarantee(self, domain: Domain, start: Vector, calls: int, known: Regularity) -> Guarantee | None:
-        """At the planned number of calls, with L as planned (Drori & Teboulle 2016, theorem 1)."""
-        if calls != self.planned or (self.steepness or known.steepness) != known.steepness:
+        """At the planned number of calls, by the L that was given and the R that is searched, where they are enough."""
+        if calls != self.planned or self.steepness is None or self.refusal(domain) is not None:
             return None
-        return Guarantee(known.steepness * known.distance / sqrt(calls), "L R / sqrt(N)")
+        radius = _reach(domain, start)
+        if not (known.steepness <= self.steepness and known.distance <= radius):
+            return None
+        return Guarantee(self.steepness * radius / sqrt(calls), "L R / sqrt(N), of the method's own L and R")
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
         self._domain, self._pool = domain, CutPool(domain)
         self._start = self._point = point
-        center, radius = domain.enclosing_ball()
-        self._radius = radius + float(np.linalg.norm(point - center))
+        self._radius = _reach(domain, point)
         self._steepness = self.steepness or 0.0
         self._calls, self._lower = 0, -np.inf
         self._minorant: Minorant | None = None
@@ -152,3 +154,9 @@ class OptimalKelley(QueryPointGenerator):
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the cone program's multipliers that proves most."""
         return self._minorant
+
+
+def _reach(domain: Domain, start: Vector) -> float:
+    """How far a minimizer may be from the start."""
+    center, radius = domain.enclosing_ball()
+    return radius + float(np.linalg.norm(start - center))

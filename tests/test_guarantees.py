@@ -94,10 +94,24 @@ def test_the_optimal_method_meets_its_guarantee(n, steepness) -> None:
     generator = OptimalKelley(planned=n, steepness=steepness)
     result = minimize(instance.oracle, generator, instance.start, rtol=0, max_calls=n)
     promised = generator.guarantee(instance.oracle.domain, instance.start, n, instance.regularity)
-    assert promised is not None
-    assert promised.value == pytest.approx(6.0 / np.sqrt(n))
-    assert result.upper_bound - instance.optimum == pytest.approx(promised.value, rel=1e-6)
-    assert result.gap == pytest.approx(promised.value, rel=1e-6)
+    least = 6.0 / np.sqrt(n)
+    assert promised is None if steepness is None else promised.value == pytest.approx(least)
+    assert result.upper_bound - instance.optimum == pytest.approx(least, rel=1e-6)
+    assert result.gap == pytest.approx(least, rel=1e-6)
+
+
+def test_the_optimal_method_promises_by_its_own_constants_alone() -> None:
+    """Nothing where a constant of the problem is larger, and no less where it is smaller."""
+    domain, start = FreeSpace(4, radius=2.0), np.array([1.0, 0.0, 0.0, 0.0])
+    generator = OptimalKelley(planned=9, steepness=5.0)
+    for known in (Regularity(5.0, 3.0), Regularity(0.1, 0.1)):
+        promised = generator.guarantee(domain, start, 9, known)
+        assert promised is not None
+        assert promised.value == pytest.approx(5.0 * 3.0 / 3.0)
+    for known in (Regularity(5.1, 1.0), Regularity(5.0, 3.1), Regularity()):
+        assert generator.guarantee(domain, start, 9, known) is None
+    assert generator.guarantee(domain, start, 8, Regularity(5.0, 3.0)) is None
+    assert generator.guarantee(Box([-1.0, -1.0], [1.0, 1.0]), np.zeros(2), 9, Regularity(1.0, 1.0)) is None
 
 
 def random_instance(seed: int) -> Instance:
@@ -141,7 +155,7 @@ def test_a_study_says_what_is_guaranteed() -> None:
     words = [
         "kelley",
         "subgradient",
-        "optimal-kelley(planned=10)",
+        "optimal-kelley(planned=10, steepness=1.0)",
         'level-set(center="last", adaptive=False, level=0.3)',
     ]
     study = Study(["resisting(n=10)", "max-affine(n=5, seed=0)"], words, limits=Limits(calls=10))

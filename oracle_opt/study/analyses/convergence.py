@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from oracle_opt.arguments import real
+from oracle_opt.arguments import one_of, real
 from oracle_opt.arrays import Vector
 from oracle_opt.clocks import kind_of_seconds
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.result import Status
 from oracle_opt.study.plot_style import rounded
-from oracle_opt.words import one_line, shown
+from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,14 +69,6 @@ class RunPath:
         return float(self.spent[place]) if place < len(self.gap) else inf
 
 
-def choice(name: str, value: object, options: Iterable[str]) -> str:
-    """Return one of a few words, or refuse it."""
-    known = tuple(options)
-    if isinstance(value, str) and value in known:
-        return value
-    raise InvalidArgument(f"`{name}` must be one of {', '.join(map(repr, known))}, got {shown(value)}")
-
-
 def cost_in_words(cost: str, clocks: Iterable[str]) -> str:
     """Say what is charged, and of seconds which they are: `clocks` are those of the runs."""
     return COSTS[cost].format(seconds=kind_of_seconds(clocks))
@@ -103,8 +95,8 @@ def run_paths(results: Runs, *, cost: str, test: str, finest: float) -> list[Run
     In the test of Moré and Wild the value at the start is the median of those of the generators, which are equal where
     all begin at the same point; the best value is that of any generator in these results on the same instance and seed.
     """
-    choice("cost", cost, COSTS)
-    choice("test", test, TESTS)
+    one_of("cost", cost, COSTS)
+    one_of("test", test, TESTS)
     if not len(results.runs):
         raise InvalidArgument("`results` must hold at least one run, got none")
     if test == "reference":

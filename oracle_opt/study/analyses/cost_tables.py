@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from oracle_opt.arguments import real
+from oracle_opt.arguments import one_of, real
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
-from oracle_opt.study.analyses.convergence import GAPS, WITHOUT, RunPath, accuracy, choice, cost_in_words, run_paths
+from oracle_opt.study.analyses.convergence import GAPS, WITHOUT, RunPath, accuracy, cost_in_words, run_paths
 from oracle_opt.study.analyses.problem_costs import SEEDS, problem_costs, problems_in_words
 from oracle_opt.study.analyses.table import Table
 from oracle_opt.study.plot_style import rounded
@@ -151,7 +151,7 @@ def area(
     """
     pd = require("pandas", "study", "the tables of a study")
 
-    choice("seeds", seeds, SEEDS)
+    one_of("seeds", seeds, SEEDS)
     if least is None:
         rtols = results.runs.loc[~results.runs["status"].isin(WITHOUT), "rtol"].astype(float)
         least = max(LEAST, rtols.max()) if len(rtols) else LEAST

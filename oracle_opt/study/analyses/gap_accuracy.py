@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from oracle_opt.arguments import one_of
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
-from oracle_opt.study.analyses.convergence import WITHOUT, choice
+from oracle_opt.study.analyses.convergence import WITHOUT
 from oracle_opt.study.analyses.curves import Curves, points, together
 from oracle_opt.study.analyses.table import Table
 from oracle_opt.words import shown
@@ -83,7 +84,7 @@ def correlations(results: Runs, *, trace: str = "accuracy", test: str = "certifi
 
 def _calls(results: Runs, trace: str, test: str) -> Iterator[tuple[str, str, Vector, Vector]]:
     """Instance, generator, gaps and traced values of every run, where both are known."""
-    bound = BOUNDS[choice("test", test, BOUNDS)]
+    bound = BOUNDS[one_of("test", test, BOUNDS)]
     history = results.history
     for column in (trace, "value", bound):
         if column not in history.columns:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from oracle_opt.arguments import one_of
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
-from oracle_opt.study.analyses.convergence import TESTS, RunPath, choice, cost_in_words, run_paths
+from oracle_opt.study.analyses.convergence import TESTS, RunPath, cost_in_words, run_paths
 from oracle_opt.study.plot_style import rounded
 from oracle_opt.words import number, one_line
 
@@ -44,7 +45,7 @@ def problem_costs(results: Runs, *, cost: str, tau: float, test: str, seeds: str
     """Collect the costs of all generators on all problems."""
     pd = require("pandas", "study", "the tables of a study")
 
-    choice("seeds", seeds, SEEDS)
+    one_of("seeds", seeds, SEEDS)
     paths = run_paths(results, cost=cost, test=test, finest=tau)
     costs = [path.cost_to(tau) for path in paths]
     check_accuracy(results, paths, tau)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from oracle_opt.arguments import one_of
 from oracle_opt.clocks import kind_of_seconds
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.study.analyses.convergence import COSTS, accuracy, choice, cost_in_words
+from oracle_opt.study.analyses.convergence import COSTS, accuracy, cost_in_words
 from oracle_opt.study.analyses.curves import SHARES, Curves, points, together
 from oracle_opt.study.analyses.problem_costs import ProblemCosts, at_least_two, problem_costs, shares
 from oracle_opt.study.plot_style import rounded
@@ -115,7 +116,7 @@ def pairs(
     at_least_two(costs.table, "pairs")
     names = list(costs.table)
     if against is not None:
-        choice("against", against, names)
+        one_of("against", against, names)
     chosen = [pair for pair in combinations(names, 2) if against is None or against in pair]
     parts = []
     for first, second in chosen:
@@ -154,7 +155,7 @@ def log_ratio(
     tau = accuracy(results, tau)
     costs = problem_costs(results, cost=cost, tau=tau, test=test, seeds=seeds)
     for argument, name in (("first", first), ("second", second)):
-        choice(argument, name, list(costs.table))
+        one_of(argument, name, list(costs.table))
     if first == second:
         raise InvalidArgument(f"`second` must be another generator than `first`, got {shown(second)} twice")
     a, b = costs.table[first].to_numpy(), costs.table[second].to_numpy()
@@ -204,7 +205,7 @@ def data_profile(
     ----------
     J. J. Moré, S. M. Wild, Benchmarking derivative-free optimization algorithms, SIAM J. Optim. 20 (2009), 172-191.
     """
-    cost, words = SCALES[choice("scale", scale, SCALES)]
+    cost, words = SCALES[one_of("scale", scale, SCALES)]
     label = words.format(seconds=kind_of_seconds(results.runs["clock"]))
     found = {
         value: problem_costs(results, cost=cost, tau=value, test=test, seeds=seeds) for value in taus(results, tau)
