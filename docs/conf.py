@@ -30,6 +30,7 @@ highlight_language = "none"  # blocks without a language are formulas, commands 
 # Anchors of headings as GitHub makes them, so that `page.md#heading` leads to the same place here and there.
 myst_heading_anchors = 6
 myst_heading_slug_func = "github"
+myst_enable_extensions = ["html_image"]  # a width of a picture, as GitHub takes it
 suppress_warnings = ["myst.header"]  # a heading may be two levels below the one before it
 
 autosummary_generate = api_pages.write_pages(Path(__file__).parent)
@@ -48,6 +49,7 @@ toc_object_entries_show_parents = "hide"
 html_theme = "pydata_sphinx_theme"
 html_title = "oracle_opt"
 html_static_path = ["_static"]
+html_scaled_image_link = False  # a small picture leads where its page says, not to the large one
 html_css_files = ["site.css"]
 html_favicon = "_static/logo.svg"
 html_use_index = html_domain_indices = False  # the API page lists the names, the search finds the rest
@@ -71,7 +73,7 @@ html_theme_options = {
 
 
 def setup(app):
-    """Add what the three files of `_site` do."""
+    """Add what the files of `_site` do."""
     project_pages.setup(app)
     navigation.setup(app)
     code_links.setup(app)
