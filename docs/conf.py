@@ -1,9 +1,9 @@
 """How Sphinx makes the site of the documentation: `make site`, or `sphinx-build -W docs build/site`.
 
-The pages are those of this folder, as they also read in a plain viewer of Markdown. Four things are added while the
+The pages are those of this folder, as they also read in a plain viewer of Markdown. Five things are added while the
 site is built, none of which a page has to write: the order of the pages (`_site/navigation.py`), a page for each public
-name (`_site/api_pages.py`), links from names to these pages (`_site/code_links.py`), and the files at the top of the
-repository (`_site/project_pages.py`).
+name (`_site/api_pages.py`), links from names to these pages (`_site/code_links.py`), the files at the top of the
+repository (`_site/project_pages.py`), and notebooks and Markdown to take along (`_site/downloads.py`).
 """
 
 import sys
@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _site import api_pages, code_links, navigation, project_pages
+from _site import api_pages, code_links, downloads, navigation, project_pages
 
 import oracle_opt
 
@@ -77,4 +77,5 @@ def setup(app):
     project_pages.setup(app)
     navigation.setup(app)
     code_links.setup(app)
+    downloads.setup(app)
     app.connect("autodoc-process-bases", api_pages.public_bases)
