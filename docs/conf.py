@@ -51,6 +51,7 @@ html_title = "oracle_opt"
 html_static_path = ["_static"]
 html_scaled_image_link = False  # a small picture leads where its page says, not to the large one
 html_css_files = ["site.css"]
+html_extra_path = ["llms.txt"]
 html_favicon = "_static/logo.svg"
 html_use_index = html_domain_indices = False  # the API page lists the names, the search finds the rest
 html_show_sourcelink = False
