@@ -16,13 +16,12 @@ import pytest
 from headless import PROGRAM, Browser
 from test_docs import PAGES, ROOT, anchors, api_sections
 
-for package in ("sphinx", "pydata_sphinx_theme", "myst_parser", "numpydoc"):
+for package in ("sphinx", "pydata_sphinx_theme", "myst_parser", "numpydoc", "jupytext"):
     pytest.importorskip(package, reason="needs the packages of the extra: pip install 'oracle-opt[site]'")
 
 DOCS = ROOT / "docs"
 WRITTEN = [page for page in PAGES if page.is_relative_to(DOCS)]
 LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=\"([^\"]*)\"")
-
 
 pytestmark = pytest.mark.campaign(inf)  # building it takes a minute; `make site` does the same
 needs_browser = pytest.mark.skipif(PROGRAM is None, reason="needs Chromium: apt-get install chromium")
