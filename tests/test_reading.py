@@ -16,16 +16,9 @@ from test_benders import BLOCKS, SCENARIOS, SMPS, written
 
 from oracle_opt import InvalidArgument, InvalidData
 from oracle_opt.datasets import load
-from oracle_opt.oracles import (
-    BendersOracle,
-    FacilityLocationOracle,
-    GeneralizedAssignmentOracle,
-    HeldKarpOracle,
-    MulticommodityFlowOracle,
-    read_smps,
-    read_tsplib,
-)
+from oracle_opt.oracles import BendersOracle, GeneralizedAssignmentOracle, read_smps
 from oracle_opt.oracles.benders.mps import read_mps
+from oracle_opt.oracles.lagrangian import FacilityLocationOracle, HeldKarpOracle, MulticommodityFlowOracle, read_tsplib
 from oracle_opt.reading import Words, number, numbers, read_text, whole
 
 
