@@ -16,10 +16,7 @@ from oracle_opt._journal_file import RecordFile
 from oracle_opt.errors import InvalidCut, JournalMismatch, JournalWarning
 from oracle_opt.generators import SPG, AnalyticCenter, Kelley, LevelSet, ProximalBundle, Subgradient
 from oracle_opt.journal import Journal
-from oracle_opt.oracles import (
-    GramBank,
-    MKLOracle,
-)
+from oracle_opt.oracles import GramBank, MKLOracle
 
 pytestmark = pytest.mark.usefixtures("unflushed")
 
