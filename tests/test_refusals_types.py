@@ -13,7 +13,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from refusal_cases import BANK, CASES, KERNELS, LABELS, MKL, MKL_RESULT, POINTS, PROGRAM, THINGS, square
+from refusal_cases import BANK, CASES, KERNELS, LABELS, MKL, MKL_RESULT, POINTS, PROGRAM, THINGS, USUAL, square
 
 import oracle_opt.generators as G
 import oracle_opt.oracles as O
@@ -34,7 +34,7 @@ def parameters():
 @pytest.mark.parametrize(("case", "parameter"), list(parameters()))
 def test_wrong_things_are_refused_by_the_name_of_the_argument(case, parameter):
     wrong = []
-    for thing in sorted(THINGS.keys() - set(case.takes.get(parameter, "").split())):
+    for thing in sorted(THINGS.keys() - set(case.takes.get(parameter, USUAL.get(parameter, "")).split())):
         try:
             case.make(**(case.right | {parameter: THINGS[thing]}))
         except OracleOptError as refusal:
