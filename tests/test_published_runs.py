@@ -10,20 +10,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from oracle_opt import (
-    Box,
-    FunctionOracle,
-    InvalidCertificate,
-    ObjectiveCut,
-    Oracle,
-    Query,
-    Refuted,
-    StudyWarning,
-    minimize,
-)
+from oracle_opt import Box, FunctionOracle, ObjectiveCut, Oracle, Query, minimize
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.certificates.proof_level import Standing, standing_of
 from oracle_opt.cli import main
+from oracle_opt.errors import InvalidCertificate, Refuted, StudyWarning
 from oracle_opt.generators import Kelley, Subgradient
 from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.study import Results, Study, summary_table
