@@ -223,10 +223,7 @@ def _problems() -> list[Problem]:
         problem("max affine on box", affine, affine_optimum, bounded),
         problem(
             "absolute values on simplex",
-            lambda: FunctionOracle(
-                lambda z: (float(np.abs(z - target).sum()), np.sign(z - target)),
-                Simplex(4),
-            ),
+            lambda: FunctionOracle(lambda z: (float(np.abs(z - target).sum()), np.sign(z - target)), Simplex(4)),
             0.0,
             bounded,
         ),

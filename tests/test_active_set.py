@@ -184,10 +184,7 @@ def test_cuts_of_a_run_on_all_variables_are_taken_up():
 
 @pytest.mark.campaign(inf)
 def test_contract_with_other_methods_inside():
-    for generator in (
-        ActiveSet(ProximalBundle(), start=1),
-        ActiveSet(ActiveSet(LevelSet(), start=2), start=3),
-    ):
+    for generator in (ActiveSet(ProximalBundle(), start=1), ActiveSet(ActiveSet(LevelSet(), start=2), start=3)):
         assert check_generator(generator, domains=[Simplex(6), ProductOfSimplices([3, 3])], calls=10)
     problem = KnownProblem(
         "tiny", mkl(p=20, n=20), minimize(mkl(p=20, n=20), NewtonBundle(), rtol=1e-10).upper_bound, 1e-7

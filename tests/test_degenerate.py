@@ -73,10 +73,7 @@ def walls(width, offset=0.0):
     """Minimize the second variable where the first lies between two walls, which cuts tell; empty if width < 0."""
 
     def function(z):
-        for beyond, normal in (
-            (z[0] - 0.3 - width, np.array([1.0, 0.0])),
-            (0.3 - z[0], np.array([-1.0, 0.0])),
-        ):
+        for beyond, normal in ((z[0] - 0.3 - width, np.array([1.0, 0.0])), (0.3 - z[0], np.array([-1.0, 0.0]))):
             if beyond > 1e-9:
                 return FeasibilityCut(z, float(beyond), normal, error=1e-9)
         return ObjectiveCut(z, float(z[1]) + offset, np.array([0.0, 1.0]))

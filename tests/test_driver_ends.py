@@ -257,19 +257,10 @@ ELSEWHERE = np.array([1.0, 0.0, 0.0])
         ),
         (replace(EXCLUDES, further=(replace(EXCLUDES, violation=np.inf),)), r"`further\[0\]` must be finite"),
         (replace(EXCLUDES, further=(replace(EXCLUDES, point=ELSEWHERE),)), r"`further\[0\].point` must be"),
-        (
-            replace(GOOD, answers=(Curvature(np.ones((2, 2))),)),
-            FACTOR,
-        ),
+        (replace(GOOD, answers=(Curvature(np.ones((2, 2))),)), FACTOR),
         (replace(GOOD, answers=(Curvature(np.ones(3)),)), FACTOR),
-        (
-            replace(GOOD, answers=(Curvature(np.full((1, 3), np.nan)),)),
-            FACTOR,
-        ),
-        (
-            replace(GOOD, answers=(Curvature(np.ones((2, 3), dtype=complex)),)),
-            FACTOR,
-        ),
+        (replace(GOOD, answers=(Curvature(np.full((1, 3), np.nan)),)), FACTOR),
+        (replace(GOOD, answers=(Curvature(np.ones((2, 3), dtype=complex)),)), FACTOR),
         ((1.0, 2.0, 3.0), "must return"),
     ],
 )

@@ -101,11 +101,7 @@ OTHERS = {
     Hinge: Case(Hinge, {"C": 3.0}, CLASSES, {}, answers_of),
     SquaredHinge: Case(SquaredHinge, {"C": 3.0}, CLASSES, {}, answers_of),
     EpsilonInsensitive: Case(
-        EpsilonInsensitive,
-        {"C": 3.0, "epsilon": 0.1},
-        {"C": CLASSES["C"], "epsilon": [next_to(0.1)]},
-        {},
-        answers_of,
+        EpsilonInsensitive, {"C": 3.0, "epsilon": 0.1}, {"C": CLASSES["C"], "epsilon": [next_to(0.1)]}, {}, answers_of
     ),
     SmoothedHinge: Case(SmoothedHinge, {"C": 3.0, "width": 0.5}, CLASSES | {"width": [next_to(0.5)]}, {}, answers_of),
     WeightedLoss: Case(
@@ -238,12 +234,7 @@ OTHERS = {
     uci_bank_on_the_fly: Case(
         uci_bank_on_the_fly,
         {"X": POINTS, "n_pairs": 7},
-        {
-            "X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)],
-            "dtype": [np.float32],
-            "n_pairs": [8],
-            "seed": [1],
-        },
+        {"X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)], "dtype": [np.float32], "n_pairs": [8], "seed": [1]},
         {},
         lambda made: made.digest(),
     ),

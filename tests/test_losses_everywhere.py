@@ -137,9 +137,7 @@ LOSSES = {
         lambda f, bias: WEIGHTS_OF_POINTS * np.where(LABELS > 0, 3.0, 0.5) @ cp.square(hinge(f, bias, 1.0)),
     ),
     "regression": Charged(
-        EpsilonInsensitive(0.5, 0.1),
-        TARGETS,
-        lambda f, bias: 0.5 * cp.sum(cp.pos(cp.abs(TARGETS - f - bias) - 0.1)),
+        EpsilonInsensitive(0.5, 0.1), TARGETS, lambda f, bias: 0.5 * cp.sum(cp.pos(cp.abs(TARGETS - f - bias) - 0.1))
     ),
     "absolute loss": Charged(
         EpsilonInsensitive(WEIGHTS_OF_POINTS, 0.0),
@@ -190,9 +188,7 @@ def errors(f, bias):
 LOSSES |= {
     "huber": Charged(Huber(0.5, 0.3), TARGETS, lambda f, bias: 0.25 * cp.sum(cp.huber(errors(f, bias), 0.3))),
     "weighted huber": Charged(
-        Huber(WEIGHTS_OF_POINTS, 0.2),
-        TARGETS,
-        lambda f, bias: 0.5 * WEIGHTS_OF_POINTS @ cp.huber(errors(f, bias), 0.2),
+        Huber(WEIGHTS_OF_POINTS, 0.2), TARGETS, lambda f, bias: 0.5 * WEIGHTS_OF_POINTS @ cp.huber(errors(f, bias), 0.2)
     ),
     "points of weights": Charged(
         WeightedLoss(Huber(0.5, 0.2), 2.0 * WEIGHTS_OF_POINTS),
@@ -200,9 +196,7 @@ LOSSES |= {
         lambda f, bias: 0.5 * WEIGHTS_OF_POINTS @ cp.huber(errors(f, bias), 0.2),
     ),
     "least squares": Charged(
-        LeastSquares(WEIGHTS_OF_POINTS),
-        TARGETS,
-        lambda f, bias: 0.5 * WEIGHTS_OF_POINTS @ cp.square(errors(f, bias)),
+        LeastSquares(WEIGHTS_OF_POINTS), TARGETS, lambda f, bias: 0.5 * WEIGHTS_OF_POINTS @ cp.square(errors(f, bias))
     ),
     "squared tube": Charged(
         SquaredEpsilonInsensitive(WEIGHTS_OF_POINTS, 0.1),

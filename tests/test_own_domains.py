@@ -266,10 +266,7 @@ TABLE = [
     (BudgetBox(LOWER, UPPER, PRICES, BUDGET), {ENDS, DIAGONAL, DESCRIBED, f"{DESCRIBED}, {ENDS}"}),
     (Only(NonnegativeOrthant(N), "linear_constraints"), {DIAGONAL, DESCRIBED, BOUNDS}),
     (FreeSpace(N, np.inf), {DIAGONAL, DESCRIBED, BOUNDS, FREE}),
-    (
-        Only(ProductOfSimplices([2, 4]), "simplices"),
-        {ENDS, DIAGONAL, DESCRIBED, f"{DESCRIBED}, {ENDS}", "`simplices`"},
-    ),
+    (Only(ProductOfSimplices([2, 4]), "simplices"), {ENDS, DIAGONAL, DESCRIBED, f"{DESCRIBED}, {ENDS}", "`simplices`"}),
     (
         Only(Simplex(N), "simplices", euclidean_only=True),
         {ENDS, DESCRIBED, f"{DESCRIBED}, {ENDS}", "`simplices`", "`simplices` of one block"},

@@ -59,10 +59,7 @@ def test_the_usual_mistakes_are_answered_with_what_to_pass():
         (lambda: FunctionOracle(square, 3), "`domain` must be a Domain such as Box(lower, upper), got 3"),
         (lambda: O.MKLOracle(np.array(KERNELS), LABELS), "`bank` must be a KernelBank such as GramBank(kernels)"),
         (lambda: MKL.decision_function(MKL_RESULT, POINTS), "`cut` must be a cut of this oracle such as result.cut"),
-        (
-            lambda: minimize(MKL, "level"),
-            "`generator`: there is no generator 'level': did you mean level-set",
-        ),
+        (lambda: minimize(MKL, "level"), "`generator`: there is no generator 'level': did you mean level-set"),
         (lambda: minimize(MKL, 3), "`generator` must be a QueryPointGenerator object such as LevelSet(), or words"),
         (lambda: FreeSpace(3), "`radius` must state how far from `center` some minimizer lies at most"),
         (lambda: minimize(MKL, G.LevelSet), "got the class LevelSet"),
