@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from affine_pieces import largest
 from table_nonsmooth import Problem, nonsmooth_set
 from tiny_kernels import (
     tiny_gmkl,
@@ -30,12 +31,8 @@ def _quadratic(domain: Domain, target: np.ndarray, scale: np.ndarray) -> Callabl
 
 
 def _max_affine(domain: Domain, slopes: np.ndarray, constants: np.ndarray) -> Callable[[], Oracle]:
-    def function(z: np.ndarray) -> tuple[float, np.ndarray]:
-        values = slopes @ z + constants
-        i = int(values.argmax())
-        return float(values[i]), slopes[i].copy()
 
-    return lambda: FunctionOracle(function, domain)
+    return lambda: FunctionOracle(largest(slopes, constants), domain)
 
 
 def _with_curvature() -> Oracle:

@@ -6,6 +6,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from affine_pieces import largest
 
 from oracle_opt import Curvature, ExactSlopes, FunctionOracle, Oracle, Status, minimize
 from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, PartialQuery, Query
@@ -58,12 +59,7 @@ def max_affine(n, pieces, seed):
     rng = np.random.default_rng(seed)
     A, b = rng.normal(size=(pieces, n)), rng.normal(size=pieces)
 
-    def function(z):
-        values = A @ z + b
-        i = int(values.argmax())
-        return float(values[i]), A[i].copy()
-
-    return function
+    return largest(A, b)
 
 
 @pytest.mark.parametrize("inner", [NewtonBundle(), LevelSet(), ProximalBundle()], ids=lambda one: type(one).__name__)

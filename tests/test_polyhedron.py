@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import cvxpy as cp
 import numpy as np
 import pytest
+from affine_pieces import largest
 from scipy.optimize import linprog
 
 from oracle_opt import FunctionOracle, InvalidArgument, Polyhedron, minimize
@@ -132,13 +133,8 @@ def test_proximal_bundle_starts_from_the_last_multipliers_of_equations(seed, n, 
     point = rng.exponential(size=n) * (rng.random(n) < 0.6) * 100
     slopes, constants = rng.uniform(0, 5, size=(15, n)), 100 * rng.normal(size=15)
 
-    def function(z):
-        values = slopes @ z + constants
-        i = int(values.argmax())
-        return float(values[i]), slopes[i]
-
     domain = Polyhedron(equality_matrix=E, equality_rhs=E @ point, lower=0, upper=1e6)
-    result = minimize(FunctionOracle(function, domain), ProximalBundle(), rtol=1e-6, max_calls=calls)
+    result = minimize(FunctionOracle(largest(slopes, constants), domain), ProximalBundle(), rtol=1e-6, max_calls=calls)
     solved = linprog(
         np.r_[np.zeros(n), 1.0],
         A_ub=np.c_[slopes, -np.ones(15)],

@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from affine_pieces import largest
 from scipy.optimize import linprog
 
 from oracle_opt import CapabilityMismatch, FunctionOracle, InvalidArgument, ObjectiveCut, Status, minimize, problems
@@ -18,15 +19,6 @@ def pieces(n, seed, count=24):
     """Slopes and constants of random affine functions, the last through the origin."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(count, n)), rng.normal(size=count)
-
-
-def largest(slopes, constants):
-    def value(z):
-        values = slopes @ z + constants
-        i = int(values.argmax())
-        return float(values[i]), slopes[i]
-
-    return value
 
 
 DOMAINS = {
