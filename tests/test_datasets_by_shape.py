@@ -29,15 +29,6 @@ SHAPES = {
 }
 
 
-@pytest.fixture
-def folder(monkeypatch, tmp_path):
-    """The folder that ORACLE_OPT_DATA names, empty, with an empty cache beside it."""
-    monkeypatch.setenv("ORACLE_OPT_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("ORACLE_OPT_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "data").mkdir()
-    return tmp_path / "data"
-
-
 def drawn(n, d, n_positive, per_row=3):
     """Sparse points, none of whose last features is used, and labels."""
     rng = np.random.default_rng(n)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.svm import SVR, OneClassSVM
+from test_mkl_oracle import weights
 from tiny_kinds import mkl_kinds_optimum, tiny_mkl_one_class, tiny_mkl_regression, tiny_mkl_squared_hinge
 
 from oracle_opt import Curvature, InvalidArgument, Query, minimize
@@ -31,16 +32,6 @@ def oracle_of(kind, t, bank, **options):
         return MKLOracle(bank, loss=OneClass(0.3), **options)
     weight = {1: 3.0} if kind == "weighted squared hinge" else None
     return MKLOracle(bank, y, SquaredHinge(10.0, weight), **options)
-
-
-def weights(p, count, seed=0):
-    rng = np.random.default_rng(seed)
-    points = [np.full(p, 1 / p)]
-    for k in range(count):
-        point = rng.dirichlet(np.full(p, 0.2 if k % 2 else 1.0))
-        point[point < 1e-4] = 0.0
-        points.append(point / point.sum())
-    return points
 
 
 @pytest.mark.campaign(5)
