@@ -77,8 +77,16 @@ class Floats(Numbers):
 
     def __add__(self, other: Any) -> Self:
         """Sum."""
-        other = self.of(other)
+        other = other if type(other) is Floats else self.of(other)
         x = self.x + other.x
+        if self.r is EXACT and other.r is EXACT:
+            return type(self)(x, EPS * abs(x))
+        return type(self)(x, (self.r + other.r + EPS * abs(x)) * ON)
+
+    def __sub__(self, other: Any) -> Self:
+        """Difference."""
+        other = other if type(other) is Floats else self.of(other)
+        x = self.x - other.x
         if self.r is EXACT and other.r is EXACT:
             return type(self)(x, EPS * abs(x))
         return type(self)(x, (self.r + other.r + EPS * abs(x)) * ON)
@@ -88,7 +96,13 @@ class Floats(Numbers):
         return type(self)(-self.x, self.r)
 
     def __mul__(self, other: Any) -> Self:
-        """Product; that with 0 is 0."""
+        """Product; that with 0 is 0, and that with 1 is exact."""
+        if type(other) is float:
+            if other == 1.0:
+                return self
+            if other != 0.0 and self.r is not EXACT:
+                x = self.x * other
+                return type(self)(x, (EPS * abs(x) + 4 * SMALLEST + self.r * abs(other)) * ON)
         other = self.of(other)
         for one, two in ((self, other), (other, self)):
             if one.r is EXACT and type(one.x) is float and one.x == 0.0:
@@ -128,7 +142,7 @@ class Floats(Numbers):
 
     def dot(self, other: Any) -> Self:
         """Sum of products, in any order."""
-        other = self.of(other)
+        other = other if type(other) is Floats else self.of(other)
         a, b = self.x, other.x
         size_a, size_b, n = np.abs(a), np.abs(b), a.size
         k = depth(n) + 8

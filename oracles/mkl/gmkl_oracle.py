@@ -15,9 +15,9 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.dual_query import DualQuery
-from oracle_opt.oracles.mkl.float_formula import proof_of_products
 from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine, part_of
 from oracle_opt.oracles.mkl.kernel_weights_oracle import error_above
+from oracle_opt.oracles.mkl.matrix_free_machine import proof_of_products
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.regularizer import ROUNDING, Regularizer, regularize

@@ -11,9 +11,8 @@ import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.oracles.kernels import KernelBank
-from oracle_opt.oracles.mkl.float_formula import moved_of
 from oracle_opt.oracles.mkl.form_proof import MOST_ENTRIES, forms_by_parts, forms_of_products, products_by_parts
-from oracle_opt.oracles.mkl.formula import Proven, value_at
+from oracle_opt.oracles.mkl.formula import Proven, moved_of, value_at
 from oracle_opt.oracles.mkl.kernel_machine import KernelMachine, Part
 from oracle_opt.oracles.mkl.weights import FLOOR, Groups, WeightSet
 from oracle_opt.oracles.svm import SVMSolution

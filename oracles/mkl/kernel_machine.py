@@ -18,8 +18,7 @@ from oracle_opt.oracles.kernels import JoinedBank, KernelBank, ProductBank
 from oracle_opt.oracles.kernels.base import COARSE
 from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
-from oracle_opt.oracles.mkl.float_formula import forms_near, proven_in_floats
-from oracle_opt.oracles.mkl.formula import Proven, proven
+from oracle_opt.oracles.mkl.formula import Proven, forms_near, proven
 from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine, least_budget
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
@@ -196,9 +195,7 @@ def proof_of(
     of: KernelMachine, bank: KernelBank, b: Vector, moved: float, S: Vector, error: tuple[float, float]
 ) -> Proven:
     """What dual variables prove that differ from feasible ones by entries which add up to `moved` at most."""
-    forms, loss = forms_near(bank, b, moved, S, error), of.dual.piecewise
-    if loss is not None:
-        return proven_in_floats(loss, b, moved, forms)
+    forms = forms_near(bank, b, moved, S, error)
     return proven(of.dual, b, moved, forms, partial(of.dual.longest_multiple, b), Floats)
 
 

@@ -13,13 +13,9 @@ from oracle_opt.domains import Simplex
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.few_kernels import FewKernels
-from oracle_opt.oracles.mkl.float_formula import least_in_floats, value_in_floats
-from oracle_opt.oracles.mkl.formula import Proven
-from oracle_opt.oracles.mkl.group_rounds import Round
 from oracle_opt.oracles.mkl.kernel_machine import (
     MEMORY_BUDGET,
     KernelMachine,
-    Part,
     checked_bank,
     factor_of,
     part_of,
@@ -166,7 +162,7 @@ class MKLOracle(SVMOracle):
             few.machine.signed = b
         else:
             super().resume(cut)
-        few.remember(b, -2.0 * cut.subgradient)
+        few.last = b, -2.0 * cut.subgradient
 
     def query(self, query: Query) -> ObjectiveCut:
         """Solve the support vector machine on the combined kernel at a point of the simplex.
@@ -197,7 +193,7 @@ class MKLOracle(SVMOracle):
             part = part_of(self.machine, self.bank, svm, self.bank.quadratic_forms(b), self.bank.form_error(b, b), {})
         best = self._round(point, None, [part])
         b = part.svm.signed_dual
-        self._few.remember(b, part.proof.forms)
+        self._few.last = b, part.proof.forms
         return self._cut(query, point, best)
 
     def _of_few(self, query: PartialQuery, point: Vector) -> ObjectiveCut:
@@ -225,14 +221,3 @@ class MKLOracle(SVMOracle):
             answers=(ExactSlopes(kernels), *wished),
             extras=self._extras(found),
         )
-
-    def _round(self, w: Vector, c: Vector | None, parts: list[Part]) -> Round:
-        """As of all; one machine of a piecewise quadratic loss on one simplex in floats that are written out."""
-        if self.dual.piecewise is None:
-            return super()._round(w, c, parts)
-        one = parts[0]
-        return Round(parts, one.proof, w, None, None, value_in_floats(one.proof, w), one.svm.primal_objective)
-
-    def _least(self, proof: Proven) -> float | None:
-        """As of all."""
-        return super()._least(proof) if self.dual.piecewise is None else least_in_floats(proof)
