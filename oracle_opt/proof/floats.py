@@ -100,10 +100,11 @@ class Floats(Numbers):
         if type(other) is float:
             if other == 1.0:
                 return self
-            if other != 0.0 and self.r is not EXACT:
+            if other != 0.0 and (self.r is not EXACT or type(self.x) is not float or self.x != 0.0):
                 x = self.x * other
-                return type(self)(x, (EPS * abs(x) + 4 * SMALLEST + self.r * abs(other)) * ON)
-        other = self.of(other)
+                r = EPS * abs(x) + 4 * SMALLEST
+                return type(self)(x, r if self.r is EXACT else (r + self.r * abs(other)) * ON)
+        other = other if type(other) is Floats else self.of(other)
         for one, two in ((self, other), (other, self)):
             if one.r is EXACT and type(one.x) is float and one.x == 0.0:
                 return type(self)(np.zeros(two.x.shape) if np.ndim(two.x) else 0.0)
@@ -145,7 +146,7 @@ class Floats(Numbers):
         other = other if type(other) is Floats else self.of(other)
         a, b = self.x, other.x
         size_a, size_b, n = np.abs(a), np.abs(b), a.size
-        k = depth(n) + 8
+        k = (n if n <= 2 * BLOCK else depth(n)) + 8
         r = EPS * k * float(size_a.dot(size_b)) + n * SMALLEST
         if other.r is not EXACT:
             r += _dot(size_a, other.r) * (1.0 + EPS * (n + 8)) + n * SMALLEST

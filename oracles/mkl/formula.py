@@ -122,8 +122,8 @@ class WeightCosts(Protocol):
 def value_at(proof: Proven, w: Vector, scale: Any = None) -> Numbers:
     """The minorant at weights w, without r: ``linear - quadratic - 1/2 w @ (forms * scale)``, the scale being 1 / c."""
     numbers = type(proof.linear)
-    F = numbers.of(proof.forms)
-    return proof.constant - numbers.of(w).dot(F if scale is None else F * scale) * 0.5
+    F = proof.forms if scale is None else numbers.of(proof.forms) * scale
+    return proof.linear - proof.quadratic - numbers.of(w).dot(F) * 0.5
 
 
 def excess(constant: Any, slope: Any, proof: Proven, weights: WeightCosts, c: Vector | None = None) -> Numbers | None:
@@ -157,7 +157,7 @@ def least(proof: Proven, weights: WeightCosts) -> Any:
         known.append(bound(0.0))
     if 0.999 <= t != 1.0:
         known.append(bound(1.0))
-    return max((one for one in known if one is not None), default=None)
+    return known[0] if len(known) == 1 else max((one for one in known if one is not None), default=None)
 
 
 def upper_at(

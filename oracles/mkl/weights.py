@@ -170,7 +170,7 @@ class Groups(WeightSet):
             half = roots * roots * 0.5
         else:
             half = F.max() * 0.5
-        return lambda t: half * t * t
+        return lambda t: half if t == 1.0 else half * t * t
 
     def best_multiple(self, proof: Proven, cost: Callable[[float], Numbers | None]) -> float | Fraction:
         """``linear / (2 quadratic + 2 cost(1))``."""
