@@ -364,7 +364,10 @@ class KernelWeightsOracle(Oracle):
         return values[0] if self.single else np.stack(values, axis=1)
 
     def predict(self, cut: ObjectiveCut, new: Any) -> Vector | Matrix:
-        """Labels -1 or +1 of new points, 0 counting as +1, or their targets, by the loss: as `decision_function`."""
+        """Labels -1 or +1 of `new` points, 0 counting as +1, or their targets, by the loss, for a `cut` of this oracle.
+
+        Shapes are those of `decision_function`.
+        """
         values = self.decision_function(cut, new)
         if self.single:
             return self.loss.predict(values)
