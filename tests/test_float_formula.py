@@ -8,13 +8,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from test_minorants_of_svms import problem
 
-from oracle_opt import Query
-from oracle_opt.oracles import Groups, KernelWeightsOracle, MKLOracle
+from oracle_opt.oracles import Groups
 from oracle_opt.oracles.mkl.formula import Proven, least, proven, value_at
-from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
-from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, SquaredHinge
 from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.proof.floats import Floats
 from oracle_opt.proof.rationals import Fractions
@@ -95,17 +91,3 @@ def test_what_is_beyond_all_floats_proves_nothing() -> None:
         assert value_at(found, np.full(2, 0.5)).below() == -np.inf
         assert least(found, Groups(2)) == 0.0  # of the multiple 0
         assert least(replace(found, scalable=False), Groups(2)) == -np.inf
-
-
-@pytest.mark.parametrize("loss", [Hinge(3.0), SquaredHinge(2.0), EpsilonInsensitive(2.0, 0.1)], ids=repr)
-def test_the_oracle_of_one_machine_answers_as_that_of_several(loss) -> None:
-    """Its cuts are those of the formula on numbers, which all others use."""
-    rng, bank, y, _ = problem(3)
-    one = MKLOracle(bank, y, loss)
-    other = KernelWeightsOracle([KernelMachine(bank, y, loss)], Groups(3))
-    for w in rng.dirichlet(np.ones(3), 12):
-        cut, known = one.query(Query(w)), other.query(Query(w))
-        assert cut.value == pytest.approx(known.value, rel=1e-13)
-        assert cut.upper == pytest.approx(known.upper, rel=1e-13)
-        assert cut.lower_bound == pytest.approx(known.lower_bound, rel=1e-12)
-        np.testing.assert_allclose(cut.subgradient, known.subgradient, rtol=1e-13)
