@@ -1,5 +1,8 @@
 """Figures come from runs whose certificate was verified; the tables of a page are renewed one at a time."""
 
+import csv
+import io
+
 from oracle_opt.certificates.proof_level import Standing, standing_of
 from oracle_opt.files import atomic_text
 
@@ -35,14 +38,20 @@ def print_certificates():
     _words.clear()
 
 
-def tables_of(text):
-    """Tables of a page by their titles of the third level: each as its lines, the headings first."""
-    found = {}
-    for part in text.split("\n### ")[1:]:
-        title, _, rest = part.partition("\n")
-        lines = [line for line in rest.partition("<!-- end")[0].split("\n") if line.startswith("|")]
-        found[title] = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    return found
+def kept_rows(path):
+    """The rows of a table that was kept, without its headings; none if there is no file."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))[1:]
+
+
+def keep_rows(path, headings, rows):
+    """Write a table that is too long for a page as comma-separated values."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([headings, *rows])
+    path.parent.mkdir(exist_ok=True)
+    atomic_text(path, text.getvalue())
 
 
 def renew(page, title, headings, rows):

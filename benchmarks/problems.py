@@ -2,19 +2,21 @@
 
 ORACLE_OPT_PROBLEMS=folder python benchmarks/problems.py [--quick] [--seconds S] [--only KIND [--renew]]
 
-Every row comes from a run whose certificate was verified, against the data where the oracle has witnesses. `--renew`
-puts each table into docs/problems.md as soon as it is made, and takes what the peers took from the one that stands
-there.
+Every row comes from a run whose certificate was verified, against the data where the oracle has witnesses. The rows of
+a kind are kept in docs/data/problems_KIND.csv, and what they come to for each method is printed. `--renew` puts that
+into docs/problems.md as soon as it is made, and takes what the peers took from the rows that were kept. With `--quick`
+the rows are printed, and nothing is kept.
 """
 
 from dataclasses import replace
 from functools import partial
+from statistics import median
 from time import perf_counter
 
 import numpy as np
 from _peer_solvers import clarabel_on, ellalgo_on, fastest_sdpa_program, highs_on_rows, highs_on_scenarios, in_words
 from _shared import ROOT, parser, say, table
-from _verified import renew, tables_of, verified
+from _verified import keep_rows, kept_rows, renew, verified
 
 from oracle_opt import FreeSpace, Status, minimize, problems
 from oracle_opt.bounds import relative_gap
@@ -28,6 +30,7 @@ from oracle_opt.problems.sdpa_files import as_largest_eigenvalue, read_sdpa
 from oracle_opt.study import Outcome, settle
 
 PAGE = ROOT / "docs" / "problems.md"
+DATA = ROOT / "docs" / "data"
 QUICK = {"CB2", "afiro", "galenet", "HS35", "truss1", "lands", "chem"}
 HEADINGS = (
     "instance",
@@ -43,6 +46,8 @@ HEADINGS = (
     "by",
     "peer",
 )
+SUMMARY = ("method", "runs", "ended as asked", "median calls", "most calls", "seconds", "proven from the data")
+REACHED = ("gap reached", "optimal", "infeasible", "unbounded")  # how a run ends that did what it was asked
 LARGEST = 1e6  # promise of a trace: a method that has not found its solution by then does not for want of a larger one
 LIMITS = {
     Status.MAX_SECONDS: "time limit",
@@ -200,6 +205,20 @@ def peer_of(kind, entry):
     return in_words("HiGHS", highs_on_scenarios(problem, *drawn), known if samples is None else "sampled", 1e-6)
 
 
+def summary(rows):
+    """What rows come to, a line each method; calls are of the runs that ended as asked."""
+    found = {}
+    for cells in rows:
+        form = " as largest eigenvalue" * (" as largest eigenvalue" in cells[0])
+        found.setdefault(f"`{cells[-2]}`{form}", []).append(dict(zip(HEADINGS, cells, strict=True)))
+    for name, runs in found.items():
+        calls = [int(one["calls"]) for one in runs if one["ended"].startswith(REACHED)]
+        few = (f"{median(calls):g}", max(calls)) if calls else ("-", "-")
+        seconds = sum(float(one["seconds"]) for one in runs)
+        proven = sum(one["certificate"] == "proven" for one in runs)
+        yield name, len(runs), len(calls), *few, f"{seconds:.0f}", proven
+
+
 def main():
     """Print a table a kind of problem."""
     options = parser(__doc__)
@@ -207,7 +226,6 @@ def main():
     options.add_argument("--only", metavar="KIND", help="nonsmooth, lp, qp, sdp or stochastic alone")
     options.add_argument("--renew", action="store_true", help="put the tables into the page, the peers' cells kept")
     chosen = options.parse_args()
-    kept = tables_of(PAGE.read_text(encoding="utf-8")) if chosen.renew else {}
     for kind, title, rows_of in (
         ("nonsmooth", "Nonsmooth test functions, to 1e-6 (absolute where the optimum is 0)", nonsmooth),
         ("lp", "Linear programs (Netlib), to 1e-9", linear),
@@ -221,23 +239,30 @@ def main():
         if not listed:
             say(f"{kind}: the folder ORACLE_OPT_PROBLEMS does not hold it, skipped")
             continue
-        rows = []
+        rows, file = [], DATA / f"problems_{kind}.csv"
+        kept = kept_rows(file) if chosen.renew else []
         for entry in listed:
             if chosen.quick and entry["name"] not in QUICK:
                 continue
             say(entry["name"])
-            known_peers = [cells[-1] for cells in kept.get(title, ()) if cells[0] == entry["name"]]
+            known_peers = [cells[-1] for cells in kept if cells[0] == entry["name"]]
             peer = known_peers[0] if known_peers else peer_of(kind, entry)
             for work in rows_of(entry, chosen.seconds):
                 try:
                     rows.append((*work(), peer))
                 except (InvalidCertificate, Refuted) as refusal:
                     say(f"{entry['name']}: a row is left out, as its certificate is refused: {refusal}")
-        if chosen.renew:
-            renew(PAGE, title, HEADINGS, rows)
-        else:
+        if chosen.quick:
             print(f"### {title}\n")
             table(HEADINGS, rows)
+            continue
+        keep_rows(file, HEADINGS, rows)
+        if chosen.renew:
+            renew(PAGE, title, SUMMARY, [*summary(rows)])
+        else:
+            print(f"### {title}\n")
+            table(SUMMARY, summary(rows))
+            print(f"[All {len(rows)} rows](data/{file.name})\n")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """How Sphinx makes the site of the documentation: `make site`, or `sphinx-build -W docs build/site`.
 
-The pages are those of this folder, as they also read in a plain viewer of Markdown. Four things are added while the
+The pages are those of this folder, as they also read in a plain viewer of Markdown. Five things are added while the
 site is built, none of which a page has to write: the order of the pages (`_site/navigation.py`), a page for each public
-name (`_site/api_pages.py`), links from names to these pages (`_site/code_links.py`), and the files at the top of the
-repository (`_site/project_pages.py`).
+name (`_site/api_pages.py`), links from names to these pages (`_site/code_links.py`), the files at the top of the
+repository (`_site/project_pages.py`), and notebooks and Markdown to take along (`_site/downloads.py`).
 """
 
 import sys
@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _site import api_pages, code_links, navigation, project_pages
+from _site import api_pages, code_links, downloads, navigation, project_pages
 
 import oracle_opt
 
@@ -30,6 +30,7 @@ highlight_language = "none"  # blocks without a language are formulas, commands 
 # Anchors of headings as GitHub makes them, so that `page.md#heading` leads to the same place here and there.
 myst_heading_anchors = 6
 myst_heading_slug_func = "github"
+myst_enable_extensions = ["html_image"]  # a width of a picture, as GitHub takes it
 suppress_warnings = ["myst.header"]  # a heading may be two levels below the one before it
 
 autosummary_generate = api_pages.write_pages(Path(__file__).parent)
@@ -48,7 +49,9 @@ toc_object_entries_show_parents = "hide"
 html_theme = "pydata_sphinx_theme"
 html_title = "oracle_opt"
 html_static_path = ["_static"]
+html_scaled_image_link = False  # a small picture leads where its page says, not to the large one
 html_css_files = ["site.css"]
+html_extra_path = ["llms.txt"]
 html_favicon = "_static/logo.svg"
 html_use_index = html_domain_indices = False  # the API page lists the names, the search finds the rest
 html_show_sourcelink = False
@@ -71,8 +74,9 @@ html_theme_options = {
 
 
 def setup(app):
-    """Add what the three files of `_site` do."""
+    """Add what the files of `_site` do."""
     project_pages.setup(app)
     navigation.setup(app)
     code_links.setup(app)
+    downloads.setup(app)
     app.connect("autodoc-process-bases", api_pages.public_bases)

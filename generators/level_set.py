@@ -135,7 +135,7 @@ class LevelSet(QueryPointGenerator):
         return polyhedral_refusal(domain)
 
     def guarantee(self, domain: Domain, start: Vector, calls: int, known: Regularity) -> Guarantee | None:
-        """Of the classic method [3]_ and of that with the minimum as its level [4]_, in the Euclidean metric."""
+        """Of the classic method and of that with the minimum as its level, in the Euclidean metric."""
         if self.interior or (self.entropic is not False and domain.entropic_metric(start) is not None):
             return None
         if self.target is not None:

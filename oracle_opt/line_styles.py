@@ -17,14 +17,15 @@ from oracle_opt.words import shown
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's palette, told apart also by readers who confuse red and green, with dashes and a marker each, by which
-# curves are told apart without any color. Dashes are lengths of ink and gap in widths of the line; without any: solid.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Okabe and Ito's palette and three of Tol's, told apart also by readers who confuse red and green, with dashes and a
+# marker each, by which curves are told apart without any color. Dashes: lengths of ink and gap in widths of the line.
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255", "#999933", "#332288"]
 DASHES: tuple[tuple[float, ...], ...] = (
-    *((), (4, 1.6), (6, 1.5, 1, 1.5), (1, 1.3)),
-    *((9, 2.5), (4, 1.4, 1, 1.4, 1, 1.4), (8, 1.6, 2.5, 1.6)),
+    *((), (4, 1.6), (6, 1.5, 1, 1.5), (1, 1.3), (9, 2.5), (4, 1.4, 1, 1.4, 1, 1.4), (8, 1.6, 2.5, 1.6)),
+    *((2.5, 3), (12, 1.5, 1, 1.5, 1, 1.5), (14, 4)),
 )
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS = "os^DvPX<p>"
+N_LOOKS = len(COLORS)
 SMALLEST_GAP = 1e-16  # where a gap of 0 is drawn on a logarithmic axis
 FEW = 12  # points up to which all of a curve have a marker
 APART = 0.15  # between the markers of longer curves, as a share of the diagonal of the axes
@@ -32,22 +33,22 @@ AXES = {"calls": "oracle calls", "seconds": "{} in oracle and generator"}
 
 
 def look(index: int) -> tuple[str, tuple[float, ...]]:
-    """Color and dashes of the curve of this index: no pair twice among 49."""
-    turn, place = divmod(index, 7)
-    return COLORS[place], DASHES[(place + turn) % 7]
+    """Color and dashes of the curve of this index: no pair twice among 50."""
+    turn, place = divmod(index, N_LOOKS)
+    return COLORS[place], DASHES[(place + turn) % N_LOOKS]
 
 
 def marker(index: int) -> str:
-    """Marker of the curve of this index: with its color, and with its dashes, no pair twice among 49."""
-    turn, place = divmod(index, 7)
-    return MARKERS[(place + 2 * turn) % 7]
+    """Marker of the curve of this index: with its color, and with its dashes, no pair twice among 50."""
+    turn, place = divmod(index, N_LOOKS)
+    return MARKERS[(place + 3 * turn) % N_LOOKS]
 
 
 def curve_options(index: int, n_points: int) -> dict[str, Any]:
     """What matplotlib's `plot` is to be told for the curve of this index, of so many points."""
     color, dashes = look(index)
     # the markers of curves that run side by side do not stand side by side
-    every = None if n_points <= FEW else (APART * ((3 * index) % 7 + 0.5) / 7, APART)
+    every = None if n_points <= FEW else (APART * ((3 * index) % N_LOOKS + 0.5) / N_LOOKS, APART)
     style: Any = (0, dashes) if dashes else "-"
     return {"color": color, "linestyle": style, "marker": marker(index), "markevery": every}
 

@@ -22,16 +22,8 @@ os.dup2(ends[1], 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
 OPTIONS = (
-    "headless=new",
-    "no-sandbox",
-    "disable-gpu",
-    "disable-dev-shm-usage",
-    "no-first-run",
-    "hide-scrollbars",
-    "disable-background-networking",
-    "disable-component-update",
-    "disable-extensions",
-    "remote-debugging-pipe",
+    *("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "no-first-run", "hide-scrollbars"),
+    *("disable-background-networking", "disable-component-update", "disable-extensions", "remote-debugging-pipe"),
 )
 KEYS = {"Escape": 27, "Enter": 13, "ArrowLeft": 37, "ArrowRight": 39}
 LONGEST = 60.0  # seconds that an answer may take

@@ -10,12 +10,7 @@ import cvxpy as cp
 import numpy as np
 from scipy import sparse
 
-from oracle_opt.oracles import (
-    GramBank,
-    MKLOracle,
-    RandomBlock,
-    RelaxedSolution,
-)
+from oracle_opt.oracles import GramBank, MKLOracle, RandomBlock, RelaxedSolution
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 
 

@@ -24,44 +24,29 @@ from identity_cases import (
     ulp,
 )
 
-from oracle_opt import (
-    Box,
-    Curvature,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    NonnegativeOrthant,
-    Query,
-)
+from oracle_opt import Box, Curvature, FeasibilityCut, FreeSpace, FunctionOracle, NonnegativeOrthant, Query
 from oracle_opt.oracles import (
-    BendersOracle,
-    ConicOracle,
     CvxpyOracle,
+    GeneralizedAssignmentOracle,
+    MaxEigenvalueOracle,
+    MulticommodityFlowOracle,
+    ProductBank,
+)
+from oracle_opt.oracles.benders import BendersOracle, RandomBlock, TwoStageProblem
+from oracle_opt.oracles.conic import ConicOracle, Nonnegative, SecondOrder, SemiInfiniteOracle, Zero
+from oracle_opt.oracles.lagrangian import FacilityLocationOracle, HeldKarpOracle, LagrangianOracle, RelaxedSolution
+from oracle_opt.oracles.mkl import (
     ElasticNet,
     EntropyRegularizer,
-    FacilityLocationOracle,
-    GeneralizedAssignmentOracle,
     GMKLOracle,
     Groups,
-    HeldKarpOracle,
     KernelMachine,
     KernelWeightsOracle,
-    LagrangianOracle,
     LpRegularizer,
-    MaxEigenvalueOracle,
     MixedNormOracle,
     MKLOracle,
-    MulticommodityFlowOracle,
-    Nonnegative,
-    ProductBank,
-    RandomBlock,
     Regularized,
-    RelaxedSolution,
-    SecondOrder,
-    SemiInfiniteOracle,
     SharedWeightsOracle,
-    TwoStageProblem,
-    Zero,
 )
 
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oracle_opt import (
-    FunctionOracle,
-    Oracle,
-    Simplex,
-)
+from oracle_opt import FunctionOracle, Oracle, Simplex
 from oracle_opt._journal_file import RecordFile
 
 

@@ -8,13 +8,7 @@ import pytest
 import scipy.optimize
 from table import BOUNDS_ALONE, LINEAR, METRICS, NO_CONSTRAINTS, ONE_SIMPLEX, SIMPLICES
 
-from oracle_opt import (
-    Box,
-    Domain,
-    InvalidArgument,
-    LinearConstraints,
-    SimplexBlocks,
-)
+from oracle_opt import Box, Domain, InvalidArgument, LinearConstraints, SimplexBlocks
 
 N = 6
 SCALE = np.array([0.5, 1.0, 2.0, 4.0, 1.5, 0.25])

@@ -9,12 +9,8 @@ from itertools import combinations, product
 import numpy as np
 
 from oracle_opt.bounds import cut_rounding
-from oracle_opt.oracles import (
-    FacilityLocationOracle,
-    GeneralizedAssignmentOracle,
-    HeldKarpOracle,
-    MulticommodityFlowOracle,
-)
+from oracle_opt.oracles import GeneralizedAssignmentOracle
+from oracle_opt.oracles.lagrangian import FacilityLocationOracle, HeldKarpOracle, MulticommodityFlowOracle
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 KINDS = ("trees", "assignments", "profits", "facilities", "flows")

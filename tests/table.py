@@ -13,21 +13,8 @@ import numpy as np
 import pytest
 from table_nonsmooth import Problem
 
-from oracle_opt import (
-    Answer,
-    Ball,
-    Box,
-    Domain,
-    Eigenpairs,
-    FeasibilityCut,
-    FreeSpace,
-    NonnegativeOrthant,
-    Oracle,
-    Polyhedron,
-    ProductOfSimplices,
-    QueryPointGenerator,
-    Simplex,
-)
+from oracle_opt import Answer, Eigenpairs, FeasibilityCut, Oracle, QueryPointGenerator
+from oracle_opt.domains import Ball, Box, Domain, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
 from oracle_opt.generators import (
     LBFGS,
     SPG,

@@ -16,21 +16,8 @@ from tiny_kernels import (
 )
 from tiny_kinds import mkl_kinds_optimum, tiny_mkl_one_class, tiny_mkl_regression, tiny_mkl_squared_hinge
 
-from oracle_opt import (
-    Ball,
-    Box,
-    Curvature,
-    Domain,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    NonnegativeOrthant,
-    ObjectiveCut,
-    Oracle,
-    Polyhedron,
-    ProductOfSimplices,
-    Simplex,
-)
+from oracle_opt import Curvature, FeasibilityCut, FunctionOracle, ObjectiveCut, Oracle
+from oracle_opt.domains import Ball, Box, Domain, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
 from oracle_opt.oracles import MaxEigenvalueOracle
 
 

@@ -7,23 +7,10 @@ from math import inf
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    CapabilityMismatch,
-    Curvature,
-    ExactSlopes,
-    FeasibilityCut,
-    FunctionOracle,
-    InvalidArgument,
-    NonnegativeOrthant,
-    ObjectiveCut,
-    Oracle,
-    PartialQuery,
-    ProductOfSimplices,
-    Query,
-    Simplex,
-    Status,
-    minimize,
-)
+from oracle_opt import Curvature, ExactSlopes, FunctionOracle, Oracle, Status, minimize
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, PartialQuery, Query
+from oracle_opt.domains import NonnegativeOrthant, ProductOfSimplices, Simplex
+from oracle_opt.errors import CapabilityMismatch, InvalidArgument
 from oracle_opt.generators import SPG, ActiveSet, FixedPoint, Kelley, LevelSet, NewtonBundle, ProximalBundle
 from oracle_opt.oracles import GramBank, MKLOracle, RBFBank
 from oracle_opt.testing import KnownProblem, check_generator, check_oracle

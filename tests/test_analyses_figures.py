@@ -84,12 +84,12 @@ def test_a_generator_keeps_its_look(results: Results) -> None:
             assert mine == {name: whole[name] for name in mine}
 
 
-def test_no_two_of_49_look_alike() -> None:
+def test_no_two_of_50_look_alike() -> None:
     """By color and dashes, by color and marker, and, where a reader sees no colors, by dashes and marker."""
-    assert len(set(COLORS)) == len(set(DASHES)) == len(set(MARKERS)) == 7
-    assert len({look(i) for i in range(49)}) == 49
-    assert len({(look(i)[0], marker(i)) for i in range(49)}) == 49
-    assert len({(look(i)[1], marker(i)) for i in range(49)}) == 49
+    assert len(set(COLORS)) == len(set(DASHES)) == len(set(MARKERS)) == 10
+    assert len({look(i) for i in range(50)}) == 50
+    assert len({(look(i)[0], marker(i)) for i in range(50)}) == 50
+    assert len({(look(i)[1], marker(i)) for i in range(50)}) == 50
 
 
 def without_color(line: Line2D) -> tuple[object, ...]:

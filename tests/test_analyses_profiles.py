@@ -44,7 +44,7 @@ def test_performance_profile_by_hand() -> None:
             assert height(profile, name, x) == share, (name, x)
     assert (profile.log_x, profile.kind, profile.y) == (True, "steps", "share of problems")
     assert "test 'certified'" in profile.title
-    assert "Test 'certified'" in profile.caption
+    assert "oracle calls until the proven relative gap is at most" in profile.caption
     assert "may change when a third generator is taken away" in profile.caption
     assert "third" not in results_of(CALLS).filter(generator=["a", "b"]).profile().caption
 

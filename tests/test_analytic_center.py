@@ -6,20 +6,8 @@ import numpy as np
 import pytest
 from table_problems import PROBLEMS
 
-from oracle_opt import (
-    Box,
-    FeasibilityCut,
-    FunctionOracle,
-    InvalidArgument,
-    ObjectiveCut,
-    Oracle,
-    Polyhedron,
-    ProductOfSimplices,
-    Query,
-    Simplex,
-    Status,
-    minimize,
-)
+from oracle_opt import FeasibilityCut, FunctionOracle, InvalidArgument, ObjectiveCut, Oracle, Query, Status, minimize
+from oracle_opt.domains import Box, Polyhedron, ProductOfSimplices, Simplex
 from oracle_opt.generators import AnalyticCenter
 from oracle_opt.generators.masters.barrier import Polytope, analytic_center
 from oracle_opt.oracles import ConicOracle

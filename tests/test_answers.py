@@ -13,25 +13,18 @@ import pytest
 from oracle_opt import (
     AnalyticUpdate,
     Answer,
-    Box,
-    CapabilityMismatch,
     Curvature,
     Eigenpairs,
-    FeasibilityCut,
     FunctionOracle,
-    InvalidArgument,
-    InvalidCut,
-    JournalMismatch,
-    ObjectiveCut,
     Oracle,
-    Query,
     SequentialGenerator,
-    Simplex,
     Status,
     minimize,
 )
 from oracle_opt.answers.eigenpairs import AffineMatrix
-from oracle_opt.cuts import owned
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query, owned
+from oracle_opt.domains import Box, Simplex
+from oracle_opt.errors import CapabilityMismatch, InvalidArgument, InvalidCut, JournalMismatch
 from oracle_opt.generators import FixedPoint, Kelley, LevelSet, NewtonBundle, SpectralBundle
 from oracle_opt.oracles import ElasticNet, GMKLOracle, GramBank, LpRegularizer, MixedNormOracle
 

@@ -9,22 +9,8 @@ import pytest
 from scipy import sparse
 
 from oracle_opt import InvalidArgument, minimize
-from oracle_opt.oracles import (
-    Bank,
-    FunctionKernel,
-    GramBank,
-    JoinedBank,
-    KernelBank,
-    KernelList,
-    MKLOracle,
-    PolynomialBank,
-    RBFBank,
-    ShardedBank,
-    Source,
-    SubsetBank,
-    uci_bank,
-    uci_bank_on_the_fly,
-)
+from oracle_opt.oracles import FunctionKernel, KernelBank, MKLOracle, PolynomialBank, ShardedBank, uci_bank_on_the_fly
+from oracle_opt.oracles.kernels import Bank, GramBank, JoinedBank, KernelList, RBFBank, Source, SubsetBank, uci_bank
 
 RNG = np.random.default_rng(7)
 N = 24

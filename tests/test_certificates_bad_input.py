@@ -11,22 +11,12 @@ import pytest
 from test_certificates_tampered import LargestPiece, closed, edited, problem
 from typer.testing import CliRunner
 
-from oracle_opt import (
-    Box,
-    Domain,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    InvalidArgument,
-    InvalidCertificate,
-    Refuted,
-    Simplex,
-    minimize,
-)
+from oracle_opt import FeasibilityCut, FunctionOracle, InvalidArgument, InvalidCertificate, Refuted, minimize
 from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.certificates.certificate_file import hexadecimal
 from oracle_opt.cli import main
+from oracle_opt.domains import Box, Domain, FreeSpace, Simplex
 from oracle_opt.generators import SPG, Kelley
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 

@@ -7,25 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    Box,
-    Cut,
-    Domain,
-    FeasibilityCut,
-    FunctionOracle,
-    InvalidCertificate,
-    NonnegativeOrthant,
-    ObjectiveCut,
-    Oracle,
-    Polyhedron,
-    QueryPointGenerator,
-    Simplex,
-    minimize,
-    problems,
-)
+from oracle_opt import Cut, FunctionOracle, InvalidCertificate, Oracle, QueryPointGenerator, minimize, problems
 from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate_file import hexadecimal, set_words
 from oracle_opt.certificates.claim_weights import level_weights
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut
+from oracle_opt.domains import Box, Domain, NonnegativeOrthant, Polyhedron, Simplex
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 from oracle_opt.proof.parts import Combination, combined

@@ -17,21 +17,9 @@ from oracle_opt import Box, Certificate, FunctionOracle, ObjectiveCut, Oracle, R
 from oracle_opt.certificates.proof_level import Standing, standing_of
 from oracle_opt.cli import main
 from oracle_opt.generators import Kelley, LevelSet
-from oracle_opt.oracles import (
-    BendersOracle,
-    ConicOracle,
-    FacilityLocationOracle,
-    GMKLOracle,
-    GramBank,
-    LpRegularizer,
-    MaxEigenvalueOracle,
-    MixedNormOracle,
-    MKLOracle,
-    RandomBlock,
-    SecondOrder,
-    SharedWeightsOracle,
-    TwoStageProblem,
-)
+from oracle_opt.oracles import ConicOracle, FacilityLocationOracle, GramBank, MaxEigenvalueOracle, SecondOrder
+from oracle_opt.oracles.benders import BendersOracle, RandomBlock, TwoStageProblem
+from oracle_opt.oracles.mkl import GMKLOracle, LpRegularizer, MixedNormOracle, MKLOracle, SharedWeightsOracle
 from oracle_opt.proof.claim import ClaimKind
 from oracle_opt.proof.run_proof import BARE
 

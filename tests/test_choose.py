@@ -28,27 +28,17 @@ from table_problems import PROBLEMS
 from oracle_opt import (
     AnalyticUpdate,
     Answer,
-    Ball,
-    Box,
-    CapabilityMismatch,
     Curvature,
-    Domain,
     Eigenpairs,
     FeasibilityCut,
-    FreeSpace,
     FunctionOracle,
-    InvalidArgument,
-    JournalMismatch,
-    NonnegativeOrthant,
     Oracle,
-    Polyhedron,
-    ProductOfSimplices,
-    QueryPointGenerator,
-    Simplex,
     Status,
-    Step,
     minimize,
 )
+from oracle_opt.domains import Ball, Box, Domain, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
+from oracle_opt.errors import CapabilityMismatch, InvalidArgument, JournalMismatch
+from oracle_opt.generator import QueryPointGenerator, Step
 from oracle_opt.generators import Kelley, LevelSet, choose_generator, explain_choice
 from oracle_opt.oracles import ConicOracle
 

@@ -152,7 +152,7 @@ def test_real_process(table, tmp_path):
     words = ["compare", str(table), "--splits", "1", "--generators", "level-set,fixed-point", "--out", "report"]
     result = subprocess.run([*COMMAND, *words], capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert result.returncode == 0, result.stderr
-    assert result.stderr.strip() == "2 runs to do"
+    assert result.stderr.startswith("2 runs to do\n1 of 2 runs, about ")
     assert (tmp_path / "report" / "curves.png").exists()
 
 

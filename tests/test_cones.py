@@ -8,15 +8,7 @@ from scipy import sparse
 
 from oracle_opt import Box, FeasibilityCut, FreeSpace, ObjectiveCut, Query
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles import (
-    ConicOracle,
-    Exponential,
-    Nonnegative,
-    PositiveSemidefinite,
-    Power,
-    SecondOrder,
-    Zero,
-)
+from oracle_opt.oracles import ConicOracle, Exponential, Nonnegative, PositiveSemidefinite, Power, SecondOrder, Zero
 from oracle_opt.oracles.conic import conic_value_proof, half_spaces
 from oracle_opt.proof.enclosure import Enclosure
 

@@ -5,18 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    Box,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    InvalidArgument,
-    ObjectiveCut,
-    Refuted,
-    Simplex,
-    Status,
-    minimize,
-)
+from oracle_opt import FeasibilityCut, FunctionOracle, InvalidArgument, ObjectiveCut, Refuted, Status, minimize
+from oracle_opt.domains import Box, FreeSpace, Simplex
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
 
 METHODS = [None, Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()]

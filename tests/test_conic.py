@@ -7,15 +7,7 @@ from scipy import sparse
 
 from oracle_opt import Box, FeasibilityCut, FreeSpace, InvalidArgument, NonnegativeOrthant, Query, Status, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
-from oracle_opt.oracles import (
-    ConicOracle,
-    Exponential,
-    Nonnegative,
-    PositiveSemidefinite,
-    Power,
-    SecondOrder,
-    Zero,
-)
+from oracle_opt.oracles import ConicOracle, Exponential, Nonnegative, PositiveSemidefinite, Power, SecondOrder, Zero
 
 CONES = [Nonnegative(4), SecondOrder(4), SecondOrder(1), PositiveSemidefinite(3), Exponential(), Power(0.3), Power(0.9)]
 SELF_DUAL = (Nonnegative, SecondOrder, PositiveSemidefinite)

@@ -11,17 +11,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    Box,
-    Certificate,
-    FreeSpace,
-    InvalidArgument,
-    Minorant,
-    MissingPackage,
-    Proposal,
-    Status,
-    minimize,
-)
+from oracle_opt import Box, Certificate, FreeSpace, Minorant, Proposal, Status, minimize
+from oracle_opt.errors import InvalidArgument, MissingPackage
 from oracle_opt.generators import Kelley, ProximalBundle
 from oracle_opt.oracles import ConicOracle, Exponential, Nonnegative, PositiveSemidefinite, Power, SecondOrder, Zero
 from oracle_opt.oracles.conic import lagrangian

@@ -9,16 +9,8 @@ from scipy import sparse
 
 from oracle_opt import Box, InvalidArgument, Status, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley
-from oracle_opt.oracles import (
-    ConicOracle,
-    ConicProblem,
-    Exponential,
-    Nonnegative,
-    PositiveSemidefinite,
-    Power,
-    SecondOrder,
-    Zero,
-)
+from oracle_opt.oracles import PositiveSemidefinite
+from oracle_opt.oracles.conic import ConicOracle, ConicProblem, Exponential, Nonnegative, Power, SecondOrder, Zero
 
 CLARABEL_CONES = {
     Zero: lambda cone: clarabel.ZeroConeT(cone.dimension),

@@ -15,15 +15,7 @@ from oracle_opt.bounds import cut_rounding
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.errors import Refuted
 from oracle_opt.generators import Kelley
-from oracle_opt.oracles import (
-    ConicOracle,
-    Exponential,
-    Nonnegative,
-    PositiveSemidefinite,
-    Power,
-    SecondOrder,
-    Zero,
-)
+from oracle_opt.oracles import ConicOracle, Exponential, Nonnegative, PositiveSemidefinite, Power, SecondOrder, Zero
 from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure

@@ -10,19 +10,8 @@ import pytest
 from provers import FAST
 from scipy import sparse
 
-from oracle_opt import (
-    Box,
-    Curvature,
-    FeasibilityCut,
-    FreeSpace,
-    InvalidArgument,
-    ObjectiveCut,
-    Polyhedron,
-    Query,
-    Simplex,
-    Status,
-    minimize,
-)
+from oracle_opt import Curvature, FeasibilityCut, InvalidArgument, ObjectiveCut, Query, Status, minimize
+from oracle_opt.domains import Box, FreeSpace, Polyhedron, Simplex
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, NewtonBundle
 from oracle_opt.oracles import ConicOracle, Nonnegative, SecondOrder, Zero
 from oracle_opt.study import Outcome, settle

@@ -7,21 +7,10 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    Box,
-    FeasibilityCut,
-    FunctionOracle,
-    ObjectiveCut,
-    OutOfTime,
-    Polyhedron,
-    ProductOfSimplices,
-    QueryPointGenerator,
-    Simplex,
-    Status,
-    Step,
-    minimize,
-)
+from oracle_opt import FunctionOracle, OutOfTime, QueryPointGenerator, Status, Step, minimize
 from oracle_opt._deadline import Deadline, seconds_left
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut
+from oracle_opt.domains import Box, Polyhedron, ProductOfSimplices, Simplex
 from oracle_opt.domains._multipliers import nonnegative_quadratic
 from oracle_opt.domains.projection import project_on_cuts
 from oracle_opt.generators import Ellipsoid, Kelley

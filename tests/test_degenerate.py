@@ -5,19 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    Box,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    ObjectiveCut,
-    Polyhedron,
-    ProductOfSimplices,
-    Simplex,
-    Status,
-    minimize,
-)
+from oracle_opt import FeasibilityCut, FunctionOracle, ObjectiveCut, Status, minimize
 from oracle_opt.bounds import BoundTracker
+from oracle_opt.domains import Box, FreeSpace, Polyhedron, ProductOfSimplices, Simplex
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle, SpectralBundle
 from oracle_opt.generators.masters.cut_pool import CutPool
 from oracle_opt.generators.masters.cut_rows import Rows

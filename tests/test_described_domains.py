@@ -6,21 +6,10 @@ import numpy as np
 import pytest
 from own_domains import OWN
 
-from oracle_opt import (
-    Ball,
-    Box,
-    Certificate,
-    FreeSpace,
-    FunctionOracle,
-    InvalidCertificate,
-    NonnegativeOrthant,
-    Polyhedron,
-    ProductOfSimplices,
-    Simplex,
-    minimize,
-)
+from oracle_opt import Certificate, FunctionOracle, InvalidCertificate, minimize
 from oracle_opt.certificates import verify
 from oracle_opt.certificates.certificate_file import hexadecimal, set_words
+from oracle_opt.domains import Ball, Box, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
 from oracle_opt.generators import SPG, LevelSet, Subgradient
 
 N = 6

@@ -149,6 +149,14 @@ def test_index_leads_to_every_page(folder):
         assert page.name == "index.md" or f"]({page.name})" in index
 
 
+def test_the_list_for_programs_is_up_to_date():
+    pytest.importorskip("numpydoc", reason="needs the extra: pip install 'oracle-opt[site]'")
+    listing = runpy.run_path(str(ROOT / "docs" / "make_llms.py"))["listing"]()
+    assert (ROOT / "docs" / "llms.txt").read_text(encoding="utf-8") == listing, "run: python docs/make_llms.py"
+    named = set(re.findall(r"^- \[.*?\]\(([\w/]+\.md)\): .+[.?]$", listing, re.MULTILINE))
+    assert named == {page.relative_to(ROOT / "docs").as_posix() for page in ROOT.glob("docs/**/*.md")} - {"index.md"}
+
+
 @pytest.fixture(scope="module")
 def gallery():
     """What makes the pictures and tables of the gallery."""
@@ -179,12 +187,10 @@ def test_gallery_makes_a_page(gallery, tmp_path):
     assert all(run.result.success for run in runs.values())
     gallery["draw"](convex, runs, 1e-6, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
-    (tmp_path / "page.md").write_text("a\n<!-- begin measured -->\nold\n<!-- end measured -->\nb\n")
-    gallery["splice"](tmp_path / "page.md", "measured", gallery["table"](convex, runs, 1e-6))
-    page = (tmp_path / "page.md").read_text()
-    assert "old" not in page
-    assert page.startswith("a\n")
-    assert page.endswith("\nb\n")
-    assert f"| `ProximalBundle()` | {runs['ProximalBundle()'].result.n_calls} |" in page
+    marked = "a\n<!-- begin measured -->\n{}\n<!-- end measured -->\nb\n"
+    (tmp_path / "page.md").write_text(marked.format("old"))
+    gallery["splice"](tmp_path / "page.md", "measured", table := gallery["table"](convex, runs, 1e-6))
+    assert (tmp_path / "page.md").read_text() == marked.format(f"\n{table}\n")
+    assert f"| `ProximalBundle()` | {runs['ProximalBundle()'].result.n_calls} |" in table
     with pytest.raises(ValueError, match="marks of other once, got 0"):
         gallery["splice"](tmp_path / "page.md", "other", "")

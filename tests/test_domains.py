@@ -9,16 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from oracle_opt import (
-    Ball,
-    Box,
-    FreeSpace,
-    InvalidArgument,
-    NonnegativeOrthant,
-    Polyhedron,
-    ProductOfSimplices,
-    Simplex,
-)
+from oracle_opt import InvalidArgument
+from oracle_opt.domains import Ball, Box, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
 
 finite = st.floats(-100, 100, allow_nan=False, width=32)
 points = arrays(np.float64, 6, elements=finite)

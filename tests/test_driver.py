@@ -5,26 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    Ball,
-    Box,
-    CapabilityMismatch,
-    Curvature,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    InvalidArgument,
-    InvalidCut,
-    NonnegativeOrthant,
-    ObjectiveCut,
-    Oracle,
-    Query,
-    QueryPointGenerator,
-    Simplex,
-    Status,
-    Step,
-    minimize,
-)
+from oracle_opt import Curvature, FunctionOracle, Oracle, QueryPointGenerator, Status, Step, minimize
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query
+from oracle_opt.domains import Ball, Box, FreeSpace, NonnegativeOrthant, Simplex
+from oracle_opt.errors import CapabilityMismatch, InvalidArgument, InvalidCut
 from oracle_opt.generators import SPG, AnalyticCenter, FixedPoint, Kelley, LevelSet, ReducedGradient, Subgradient
 from oracle_opt.study import generator_of
 

@@ -8,24 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    Ball,
-    Box,
-    Curvature,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    InvalidCut,
-    ObjectiveCut,
-    Oracle,
-    ProductOfSimplices,
-    Query,
-    QueryPointGenerator,
-    Simplex,
-    Status,
-    Step,
-    minimize,
-)
+from oracle_opt import Curvature, FunctionOracle, InvalidCut, Oracle, QueryPointGenerator, Status, Step, minimize
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query
+from oracle_opt.domains import Ball, Box, FreeSpace, ProductOfSimplices, Simplex
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProjectedGradient, Subgradient
 
 

@@ -6,22 +6,10 @@ import numpy as np
 import pytest
 from provers import FAST
 
-from oracle_opt import (
-    Ball,
-    Box,
-    FreeSpace,
-    FunctionOracle,
-    NonnegativeOrthant,
-    ObjectiveCut,
-    Oracle,
-    QueryPointGenerator,
-    Simplex,
-    Status,
-    Step,
-    minimize,
-)
+from oracle_opt import FunctionOracle, ObjectiveCut, Oracle, QueryPointGenerator, Status, Step, minimize
 from oracle_opt.arrays import EPS
 from oracle_opt.bounds import BoundTracker, closed
+from oracle_opt.domains import Ball, Box, FreeSpace, NonnegativeOrthant, Simplex
 from oracle_opt.generators import SPG, Ellipsoid, Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import LagrangianOracle, RelaxedSolution
 

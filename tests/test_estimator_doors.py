@@ -9,10 +9,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from oracle_opt import InvalidArgument
+from oracle_opt import Certificate, InvalidArgument
 from oracle_opt.learn import MKLClassifier, MKLClassifierCV, MKLOneClass, MKLRegressor
-from oracle_opt.oracles import GaussianKernels, KernelList
-from oracle_opt.oracles.svm import Hinge, Huber, Loss, Pinball, Separable
+from oracle_opt.learn.merged_points import merged
+from oracle_opt.oracles import GaussianKernels, KernelList, MKLOracle
+from oracle_opt.oracles.svm import Hinge, Huber, Loss, OneClass, Pinball, Separable
 from oracle_opt.study import plot_weights
 
 RNG = np.random.default_rng(0)
@@ -38,6 +39,49 @@ def test_a_table_of_the_weights():
     assert drawn(plot_weights(several)) == drawn(plot_weights(three))
     with pytest.raises(NotFittedError):
         MKLClassifier().weights_frame()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [MKLClassifier(), MKLClassifier(shared_weights=True), MKLClassifier(norm=2.0), MKLClassifier(norm="mixed")],
+    ids=repr,
+)
+def test_runs_are_certified_where_that_is_wished(model, tmp_path):
+    fitted = clone(model).set_params(certify=True).fit(X, LABELS)
+    n_runs = 1 if model.shared_weights else 3
+    for run in range(n_runs):
+        fitted.certificate(run).save(tmp_path / "fit.jsonl")
+        read = Certificate.load(tmp_path / "fit.jsonl")
+        assert read.verify().holds
+        history = fitted.history_[run]
+        assert (read.upper, read.lower) == (history.upper_bound[-1], pytest.approx(history.lower_bound[-1]))
+        assert read.upper - read.lower <= 1.01e-4 * abs(read.upper)
+    with pytest.raises(InvalidArgument, match=f"below the number of runs, {n_runs}"):
+        fitted.certificate(n_runs)
+    assert fitted.weights_.tolist() == clone(model).fit(X, LABELS).weights_.tolist()
+
+
+def test_certificates_prove_from_the_data_of_the_fit():
+    kernels = KernelList.default(on_the_fly=False)
+    model = MKLOneClass(kernels, certify=True, nu=0.3).fit(X)
+    rows = merged(X, None, np.ones(60)).rows
+    verdict = model.certificate().verify(MKLOracle(kernels.fit(X[rows]), loss=OneClass(0.3)))
+    assert verdict.value_proven
+    assert (verdict.n_proven, verdict.n_given) == (verdict.n_cuts, 0)
+
+
+@pytest.mark.parametrize("model", [MKLClassifierCV(Cs=[1.0, 10.0], cv=2, certify=True), MKLRegressor(certify=True)])
+def test_searches_and_regressions_are_certified(model):
+    assert model.fit(X, PAIR).certificate().verify().holds
+
+
+def test_what_cannot_be_certified_is_refused():
+    with pytest.raises(NotFittedError):
+        MKLClassifier(certify=True).certificate()
+    with pytest.raises(InvalidArgument, match="certify=True, set before `fit`"):
+        MKLClassifier().fit(X, PAIR).certificate()
+    with pytest.raises(InvalidArgument, match="not convex"):
+        MKLClassifier(norm="product", certify=True).fit(X, PAIR)
 
 
 def test_pipelines_and_searches_are_drawn_as_their_estimator():

@@ -13,21 +13,8 @@ import pytest
 from foreign_solvers import steps, steps_by_cuts
 from scipy import optimize
 
-from oracle_opt import (
-    Ball,
-    Box,
-    CapabilityMismatch,
-    FeasibilityCut,
-    FunctionOracle,
-    InvalidArgument,
-    InvalidCut,
-    ObjectiveCut,
-    Polyhedron,
-    Simplex,
-    Status,
-    StudyWarning,
-    minimize,
-)
+from oracle_opt import Ball, Box, FeasibilityCut, FunctionOracle, ObjectiveCut, Polyhedron, Simplex, Status, minimize
+from oracle_opt.errors import CapabilityMismatch, InvalidArgument, InvalidCut, StudyWarning
 from oracle_opt.generators import ForeignSolver, Kelley
 from oracle_opt.problems import find
 from oracle_opt.study import Limits, Study

@@ -8,19 +8,8 @@ import numpy as np
 import pytest
 from tiny_kinds import mkl_kinds_optimum, tiny_mkl_squared_hinge
 
-from oracle_opt import (
-    Ball,
-    Box,
-    CapabilityMismatch,
-    FreeSpace,
-    FunctionOracle,
-    InvalidArgument,
-    ProductOfSimplices,
-    Query,
-    Simplex,
-    Status,
-    minimize,
-)
+from oracle_opt import CapabilityMismatch, FunctionOracle, InvalidArgument, Query, Status, minimize
+from oracle_opt.domains import Ball, Box, FreeSpace, ProductOfSimplices, Simplex
 from oracle_opt.errors import Exhausted
 from oracle_opt.generators import FrankWolfe
 from oracle_opt.testing import check_generator

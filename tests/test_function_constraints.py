@@ -4,18 +4,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    Box,
-    EmptyLocalizationSet,
-    FeasibilityCut,
-    FunctionOracle,
-    InvalidArgument,
-    InvalidCut,
-    ObjectiveCut,
-    Polyhedron,
-    Query,
-    minimize,
-)
+from oracle_opt import Box, EmptyLocalizationSet, FunctionOracle, InvalidArgument, InvalidCut, Polyhedron, minimize
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle
 
 

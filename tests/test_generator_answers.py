@@ -8,22 +8,9 @@ import numpy as np
 import pytest
 from provers import FAST
 
-from oracle_opt import (
-    Ball,
-    Box,
-    FunctionOracle,
-    InvalidArgument,
-    Minorant,
-    ObjectiveCut,
-    Oracle,
-    Polyhedron,
-    Query,
-    QueryPointGenerator,
-    Simplex,
-    Status,
-    Step,
-    minimize,
-)
+from oracle_opt import FunctionOracle, InvalidArgument, ObjectiveCut, Oracle, Query, Status, minimize
+from oracle_opt.domains import Ball, Box, Polyhedron, Simplex
+from oracle_opt.generator import Minorant, QueryPointGenerator, Step
 from oracle_opt.generators import Kelley
 
 SCALES = (1e-8, 1.0, 1e8)

@@ -10,20 +10,9 @@ import pytest
 from signed_cuts import Signed
 from table_problems import PROBLEMS
 
-from oracle_opt import (
-    Domain,
-    ExactSlopes,
-    Minorant,
-    ObjectiveCut,
-    Oracle,
-    PartialQuery,
-    Query,
-    QueryPointGenerator,
-    Result,
-    Simplex,
-    minimize,
-)
+from oracle_opt import Domain, ExactSlopes, Minorant, Oracle, QueryPointGenerator, Result, Simplex, minimize
 from oracle_opt.certificates.certificate import Certificate
+from oracle_opt.cuts import ObjectiveCut, PartialQuery, Query
 from oracle_opt.generators import ActiveSet, Ellipsoid, ForeignSolver, Kelley, LevelSet, NewtonBundle, ProximalBundle
 from oracle_opt.generators import active_set as module
 from oracle_opt.proof.claim import ClaimKind, ValueClaim

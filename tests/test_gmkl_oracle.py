@@ -6,15 +6,8 @@ import pytest
 
 from oracle_opt import AnalyticUpdate, CapabilityMismatch, InvalidArgument, Query, Status, minimize
 from oracle_opt.generators import SPG, FixedPoint, Kelley, LevelSet
-from oracle_opt.oracles import (
-    ElasticNet,
-    EntropyRegularizer,
-    GMKLOracle,
-    GramBank,
-    LpRegularizer,
-    Regularizer,
-    uci_bank,
-)
+from oracle_opt.oracles import GramBank, uci_bank
+from oracle_opt.oracles.mkl import ElasticNet, EntropyRegularizer, GMKLOracle, LpRegularizer, Regularizer
 from oracle_opt.testing import check_oracle
 
 

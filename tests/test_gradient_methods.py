@@ -7,22 +7,9 @@ import numpy as np
 import pytest
 import scipy.special
 
-from oracle_opt import (
-    Ball,
-    CapabilityMismatch,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    InvalidArgument,
-    NonnegativeOrthant,
-    ObjectiveCut,
-    Oracle,
-    ProductOfSimplices,
-    Simplex,
-    Status,
-    Step,
-    minimize,
-)
+from oracle_opt import CapabilityMismatch, FunctionOracle, InvalidArgument, Oracle, Status, Step, minimize
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut
+from oracle_opt.domains import Ball, FreeSpace, NonnegativeOrthant, ProductOfSimplices, Simplex
 from oracle_opt.generators import SPG, FixedPoint, MirrorDescent, ProjectedGradient, QuasiNewton, Subgradient
 
 SCALES = np.array([1.0, 7.0, 50.0, 300.0])

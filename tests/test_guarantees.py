@@ -5,18 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    Box,
-    CapabilityMismatch,
-    Exhausted,
-    FreeSpace,
-    FunctionOracle,
-    Regularity,
-    Simplex,
-    generators,
-    minimize,
-    problems,
-)
+from oracle_opt import CapabilityMismatch, Exhausted, FunctionOracle, Regularity, generators, minimize, problems
+from oracle_opt.domains import Box, FreeSpace, Simplex
 from oracle_opt.generators import (
     SPG,
     AnalyticCenter,

@@ -7,18 +7,9 @@ import pytest
 
 from oracle_opt import Query, Refuted, minimize
 from oracle_opt.generators import SPG
-from oracle_opt.oracles import (
-    Bank,
-    ElasticNet,
-    GramBank,
-    KernelMachine,
-    KernelWeightsOracle,
-    MixedNormOracle,
-    MKLOracle,
-    Regularized,
-    Source,
-)
+from oracle_opt.oracles import Bank, GramBank, KernelWeightsOracle, Source
 from oracle_opt.oracles.kernels.bank_checks import lack_of
+from oracle_opt.oracles.mkl import ElasticNet, KernelMachine, MixedNormOracle, MKLOracle, Regularized
 from oracle_opt.oracles.svm import (
     EpsilonInsensitive,
     Hinge,

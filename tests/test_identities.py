@@ -32,48 +32,27 @@ from identity_oracles import ORACLES
 from scipy import sparse
 
 import oracle_opt
-from oracle_opt import (
-    Ball,
-    Box,
-    Domain,
-    FreeSpace,
-    InvalidArgument,
-    NonnegativeOrthant,
-    Oracle,
-    Polyhedron,
-    ProductOfSimplices,
-    QueryPointGenerator,
-    Simplex,
-    oracles,
-)
+from oracle_opt import InvalidArgument, Oracle, QueryPointGenerator, oracles
 from oracle_opt.arrays import class_name, digest, fingerprint
+from oracle_opt.domains import Ball, Box, Domain, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
 from oracle_opt.generators import Kelley
-from oracle_opt.oracles import (
+from oracle_opt.oracles import BendersOracle, CvxpyOracle, MaxEigenvalueOracle, RandomBlock, TwoStageProblem
+from oracle_opt.oracles.conic import ConicOracle, PositiveSemidefinite, Power
+from oracle_opt.oracles.kernels import (
     Bank,
-    BendersOracle,
-    ConicOracle,
-    CvxpyOracle,
-    ElasticNet,
-    EntropyRegularizer,
     GramBank,
     JoinedBank,
     KernelBank,
-    LpRegularizer,
-    MaxEigenvalueOracle,
-    MKLOracle,
     PolynomialBank,
-    PositiveSemidefinite,
-    Power,
     ProductBank,
-    RandomBlock,
     RBFBank,
     ShardedBank,
     SubsetBank,
-    TwoStageProblem,
     simplemkl_bank,
     uci_bank,
     uci_bank_on_the_fly,
 )
+from oracle_opt.oracles.mkl import ElasticNet, EntropyRegularizer, LpRegularizer, MKLOracle
 from oracle_opt.oracles.svm import (
     AsymmetricEpsilonInsensitive,
     EpsilonInsensitive,

@@ -9,24 +9,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    Box,
-    CapabilityMismatch,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    InvalidArgument,
-    InvalidCut,
-    ObjectiveCut,
-    QueryPointGenerator,
-    SequentialGenerator,
-    Simplex,
-    Status,
-    Step,
-    generators,
-    minimize,
-)
+from oracle_opt import FeasibilityCut, FunctionOracle, ObjectiveCut, Status, generators, minimize
 from oracle_opt._questions import REPEATS, STEPS_BACK
+from oracle_opt.domains import Box, FreeSpace, Simplex
+from oracle_opt.errors import CapabilityMismatch, InvalidArgument, InvalidCut
+from oracle_opt.generator import QueryPointGenerator, SequentialGenerator, Step
 
 METHODS = [
     method()

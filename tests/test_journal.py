@@ -11,28 +11,10 @@ import pytest
 from journal_runs import Counted, absolute, assert_same_history
 from tiny_kernels import tiny_mkl
 
-from oracle_opt import (
-    Box,
-    Curvature,
-    FunctionOracle,
-    InvalidCut,
-    JournalMismatch,
-    JournalWarning,
-    ObjectiveCut,
-    Polyhedron,
-    Query,
-    Simplex,
-    minimize,
-)
+from oracle_opt import Box, Curvature, FunctionOracle, ObjectiveCut, Polyhedron, Query, Simplex, minimize
 from oracle_opt._journal_file import RecordFile
-from oracle_opt.generators import (
-    SPG,
-    AnalyticCenter,
-    Kelley,
-    LevelSet,
-    ProximalBundle,
-    Subgradient,
-)
+from oracle_opt.errors import InvalidCut, JournalMismatch, JournalWarning
+from oracle_opt.generators import SPG, AnalyticCenter, Kelley, LevelSet, ProximalBundle, Subgradient
 from oracle_opt.journal import Journal
 from oracle_opt.oracles import (
     GramBank,

@@ -6,23 +6,9 @@ import numpy as np
 import pytest
 from journal_runs import absolute
 
-from oracle_opt import (
-    Box,
-    EmptyLocalizationSet,
-    FeasibilityCut,
-    FunctionOracle,
-    JournalMismatch,
-    ObjectiveCut,
-    Oracle,
-    Query,
-    Simplex,
-    minimize,
-)
-from oracle_opt.generators import (
-    SPG,
-    Kelley,
-    LevelSet,
-)
+from oracle_opt import Box, EmptyLocalizationSet, FunctionOracle, JournalMismatch, Oracle, Simplex, minimize
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query
+from oracle_opt.generators import SPG, Kelley, LevelSet
 from oracle_opt.journal import disagreement
 from oracle_opt.listener import Entry
 

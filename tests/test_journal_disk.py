@@ -13,15 +13,7 @@ import numpy as np
 import pytest
 from journal_runs import absolute, records_of
 
-from oracle_opt import (
-    Box,
-    FunctionOracle,
-    JournalMismatch,
-    JournalWarning,
-    ObjectiveCut,
-    Query,
-    minimize,
-)
+from oracle_opt import Box, FunctionOracle, JournalMismatch, JournalWarning, ObjectiveCut, Query, minimize
 from oracle_opt._journal_file import RecordFile
 from oracle_opt.generators import Kelley
 from oracle_opt.journal import Journal

@@ -18,19 +18,9 @@ from journal_cuts import assert_same_cut, full_feasibility_cut, full_objective_c
 from journal_runs import assert_same_history, records_of
 from scipy import sparse
 
-from oracle_opt import (
-    Box,
-    Curvature,
-    Eigenpairs,
-    FeasibilityCut,
-    FunctionOracle,
-    JournalMismatch,
-    JournalWarning,
-    ObjectiveCut,
-    Query,
-    minimize,
-)
+from oracle_opt import Box, Curvature, Eigenpairs, FunctionOracle, JournalMismatch, JournalWarning, minimize
 from oracle_opt._journal_file import SIGNATURE, RecordFile, _packed, _unpacked, decode, encode
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.generators import Kelley, LevelSet
 from oracle_opt.journal import Journal
 from oracle_opt.listener import Entry

@@ -13,26 +13,10 @@ from oracle_opt import (
     Box,
     minimize,
 )
-from oracle_opt.generators import (
-    AnalyticCenter,
-    Kelley,
-    LevelSet,
-    NewtonBundle,
-    ProximalBundle,
-    SpectralBundle,
-)
-from oracle_opt.oracles import (
-    BendersOracle,
-    ConicOracle,
-    CvxpyOracle,
-    FacilityLocationOracle,
-    MaxEigenvalueOracle,
-    MKLOracle,
-    RandomBlock,
-    SecondOrder,
-    TwoStageProblem,
-    uci_bank,
-)
+from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, NewtonBundle, ProximalBundle, SpectralBundle
+from oracle_opt.oracles import CvxpyOracle, FacilityLocationOracle, MaxEigenvalueOracle, MKLOracle, uci_bank
+from oracle_opt.oracles.benders import BendersOracle, RandomBlock, TwoStageProblem
+from oracle_opt.oracles.conic import ConicOracle, SecondOrder
 
 pytestmark = pytest.mark.usefixtures("unflushed")
 

@@ -13,19 +13,8 @@ import pytest
 
 from oracle_opt import InvalidArgument, Query, Status, minimize
 from oracle_opt.generators import SPG, AnalyticCenter, LevelSet
-from oracle_opt.oracles import (
-    GMKLOracle,
-    GramBank,
-    JoinedBank,
-    LpRegularizer,
-    MixedNormOracle,
-    MKLOracle,
-    PolynomialBank,
-    RBFBank,
-    ShardedBank,
-    SharedWeightsOracle,
-    SubsetBank,
-)
+from oracle_opt.oracles import GMKLOracle, LpRegularizer, MixedNormOracle, MKLOracle, SharedWeightsOracle
+from oracle_opt.oracles.kernels import GramBank, JoinedBank, PolynomialBank, RBFBank, ShardedBank, SubsetBank
 from oracle_opt.oracles.kernels.bank import BeforeRounding
 from oracle_opt.oracles.kernels.bank_checks import check_positive_semidefinite
 from oracle_opt.oracles.mkl import kernel_machine

@@ -12,14 +12,12 @@ from sklearn.svm import SVC
 
 from oracle_opt import FunctionOracle, InvalidArgument, Query, Simplex, minimize
 from oracle_opt.generators import Kelley, LevelSet
-from oracle_opt.oracles import (
-    GMKLOracle,
+from oracle_opt.oracles import GMKLOracle, MixedNormOracle, MKLOracle
+from oracle_opt.oracles.kernels import (
     GramBank,
     JoinedBank,
     KernelBank,
     KernelList,
-    MixedNormOracle,
-    MKLOracle,
     PolynomialBank,
     ProductBank,
     RBFBank,

@@ -13,15 +13,8 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
 
 from oracle_opt import InvalidArgument
-from oracle_opt.oracles import (
-    FunctionKernel,
-    GaussianKernels,
-    KernelList,
-    MetricKernel,
-    PolynomialKernels,
-    PrecomputedKernels,
-    SklearnKernel,
-)
+from oracle_opt.oracles import PolynomialKernels, PrecomputedKernels
+from oracle_opt.oracles.kernels import FunctionKernel, GaussianKernels, KernelList, MetricKernel, SklearnKernel
 
 
 def drawn(seed, n=12, d=3):

@@ -12,15 +12,8 @@ from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
 
 from oracle_opt import InvalidArgument
-from oracle_opt.oracles import (
-    ConstantKernels,
-    FittedKernels,
-    GaussianKernels,
-    KernelList,
-    KernelRecipe,
-    MetricKernel,
-    PolynomialKernels,
-)
+from oracle_opt.oracles import GaussianKernels, PolynomialKernels
+from oracle_opt.oracles.kernels import ConstantKernels, FittedKernels, KernelList, KernelRecipe, MetricKernel
 from oracle_opt.oracles.kernels.points import positive_distances, weighted_moments, weighted_quantiles
 from oracle_opt.oracles.kernels.recipes import recipe_banks
 

@@ -12,19 +12,8 @@ from sklearn.gaussian_process.kernels import RBF
 
 from oracle_opt import InvalidArgument, minimize
 from oracle_opt.generators import LevelSet
-from oracle_opt.oracles import (
-    FunctionKernel,
-    GaussianKernels,
-    GramBank,
-    JoinedBank,
-    KernelList,
-    MetricKernel,
-    MKLOracle,
-    PolynomialBank,
-    PolynomialKernels,
-    PrecomputedKernels,
-    RBFBank,
-)
+from oracle_opt.oracles import GaussianKernels, MKLOracle, PolynomialBank, PolynomialKernels, PrecomputedKernels
+from oracle_opt.oracles.kernels import FunctionKernel, GramBank, JoinedBank, KernelList, MetricKernel, RBFBank
 from oracle_opt.oracles.kernels.recipes import kernel_list, list_plan
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.kernel_machine import KernelMachine

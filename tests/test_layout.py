@@ -207,7 +207,7 @@ def test_every_generator_has_an_example():
 
 
 # What stands here may only fall. Whatever else comes in says in its commit what goes out for it.
-BUDGET = {"lines shipped": 73_759, "files shipped": 477, "lines of tests": 58_388}
+BUDGET = {"lines shipped": 73_746, "files shipped": 477, "lines of tests": 57_534}
 
 
 def test_the_budget_of_lines_is_kept() -> None:
@@ -221,24 +221,14 @@ def test_the_budget_of_lines_is_kept() -> None:
     assert {name: number for name, number in found.items() if number > BUDGET[name]} == {}
 
 
-@pytest.mark.parametrize(
-    ("subject", "passes"),
-    [
-        ("Prove cuts with floats first", True),
-        ("Bring the table of peers up to date", True),
-        ("Pass the weights on", True),
-        ("Need no compiler for wheels", True),
-        ("x" * 73, False),
-        ("Fixed a bug of the driver", False),
-        ("Fixes a bug of the driver", False),
-        ("Fixing a bug of the driver", False),
-    ],
-)
+PASSING = ("Prove cuts with floats first", "Bring the table up to date", "Pass the weights on", "Need no compiler")
+REFUSED = ("x" * 73, *(f"{verb} a bug of the driver" for verb in ("Fixed", "Fixes", "Fixing")))
+
+
+@pytest.mark.parametrize("subject", PASSING + REFUSED)
 @needs_sources
-def test_the_hook_reads_subjects(subject: str, passes: bool) -> None:
+def test_the_hook_reads_subjects(subject: str) -> None:
     pattern = re.search(r"entry: '(.*)'", (ROOT / ".pre-commit-config.yaml").read_text())
     assert pattern is not None
-    body = (
-        "\n\nFixed since a line of the reason may be longer than a subject, and be told in any form of the verb, too.\n"
-    )
-    assert (re.search(pattern[1], subject + body, re.MULTILINE | re.DOTALL) is None) == passes
+    body = "\n\nFixed since a line of the reason may be longer than a subject, and be told in any form of the verb.\n"
+    assert (re.search(pattern[1], subject + body, re.MULTILINE | re.DOTALL) is None) == (subject in PASSING)

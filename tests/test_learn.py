@@ -19,17 +19,8 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 from oracle_opt import minimize
 from oracle_opt.generators import Kelley, LevelSet
 from oracle_opt.learn import MKLClassifier, MKLOneClass, MKLRegressor
-from oracle_opt.oracles import (
-    ElasticNet,
-    EntropyRegularizer,
-    GaussianKernels,
-    KernelList,
-    LpRegularizer,
-    MKLOracle,
-    PolynomialKernels,
-    solve_mkl,
-    svm,
-)
+from oracle_opt.oracles import GaussianKernels, KernelList, PolynomialKernels, svm
+from oracle_opt.oracles.mkl import ElasticNet, EntropyRegularizer, LpRegularizer, MKLOracle, solve_mkl
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, SquaredHinge
 
 IRIS = load_iris(return_X_y=True)

@@ -17,16 +17,8 @@ from sklearn.pipeline import make_pipeline
 from oracle_opt import InvalidArgument
 from oracle_opt.generators import Kelley, LevelSet
 from oracle_opt.learn import MKLClassifier, MKLOneClass, MKLRegressor
-from oracle_opt.oracles import (
-    ElasticNet,
-    GaussianKernels,
-    GramBank,
-    KernelList,
-    LpRegularizer,
-    NewtonMKL,
-    PolynomialKernels,
-    PrecomputedKernels,
-)
+from oracle_opt.oracles import ElasticNet, LpRegularizer, NewtonMKL
+from oracle_opt.oracles.kernels import GaussianKernels, GramBank, KernelList, PolynomialKernels, PrecomputedKernels
 from oracle_opt.oracles.kernels.recipes.list_plan import ConstantKernels
 from oracle_opt.oracles.svm import Hinge, OneClass
 

@@ -7,17 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    Box,
-    FreeSpace,
-    FunctionOracle,
-    InvalidArgument,
-    ObjectiveCut,
-    Polyhedron,
-    Simplex,
-    Status,
-    minimize,
-)
+from oracle_opt import FunctionOracle, InvalidArgument, ObjectiveCut, Status, minimize
+from oracle_opt.domains import Box, FreeSpace, Polyhedron, Simplex
 from oracle_opt.generators import LevelSet
 
 

@@ -13,18 +13,8 @@ from provers import PROVERS
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, HalfspaceIntersection
 
-from oracle_opt import (
-    Ball,
-    Box,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    InvalidArgument,
-    NonnegativeOrthant,
-    Polyhedron,
-    Simplex,
-    minimize,
-)
+from oracle_opt import FeasibilityCut, FunctionOracle, InvalidArgument, minimize
+from oracle_opt.domains import Ball, Box, FreeSpace, NonnegativeOrthant, Polyhedron, Simplex
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, ProximalBundle, Subgradient
 
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])

@@ -18,20 +18,8 @@ import pytest
 from oracle_opt import InvalidArgument, QueryPointGenerator, minimize
 from oracle_opt import Query as Q
 from oracle_opt.generators import SPG, FixedPoint, LevelSet, NewtonBundle
-from oracle_opt.oracles import (
-    SMOMKL,
-    ElasticNet,
-    EntropyRegularizer,
-    GMKLOracle,
-    GramBank,
-    LpRegularizer,
-    MixedNormOracle,
-    MKLOracle,
-    NewtonMKL,
-    ProductBank,
-    Regularizer,
-    svm,
-)
+from oracle_opt.oracles import EntropyRegularizer, GramBank, MixedNormOracle, ProductBank, svm
+from oracle_opt.oracles.mkl import SMOMKL, ElasticNet, GMKLOracle, LpRegularizer, MKLOracle, NewtonMKL, Regularizer
 from oracle_opt.oracles.svm import (
     AsymmetricEpsilonInsensitive,
     EpsilonInsensitive,

@@ -11,15 +11,7 @@ from scipy.optimize import linprog
 
 from oracle_opt import Box, FeasibilityCut, FreeSpace, ObjectiveCut, Query, Status, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
-from oracle_opt.oracles import (
-    ConicOracle,
-    Exponential,
-    Nonnegative,
-    PositiveSemidefinite,
-    Power,
-    SecondOrder,
-    Zero,
-)
+from oracle_opt.oracles import ConicOracle, Exponential, Nonnegative, PositiveSemidefinite, Power, SecondOrder, Zero
 
 RADIUS = 10.0
 

@@ -12,17 +12,19 @@ import pytest
 from oracle_opt import Curvature, InvalidArgument, OutOfTime, Query, Simplex, Status, minimize
 from oracle_opt._deadline import Deadline
 from oracle_opt.generators import LevelSet, NewtonBundle
-from oracle_opt.oracles import (
+from oracle_opt.oracles import RBFBank, uci_bank
+from oracle_opt.oracles.mkl import (
     SMOMKL,
     GMKLOracle,
     LpRegularizer,
     MixedNormOracle,
     MKLOracle,
     NewtonMKL,
-    RBFBank,
-    uci_bank,
+    cold_start,
+    matrix_free_machine,
+    set_ascent,
+    weighted_kernel,
 )
-from oracle_opt.oracles.mkl import cold_start, matrix_free_machine, set_ascent, weighted_kernel
 from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
 from oracle_opt.oracles.svm import (
     EpsilonInsensitive,

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 
 from oracle_opt import Query
-from oracle_opt.oracles import (
-    GMKLOracle,
-    GramBank,
-    LpRegularizer,
-    MixedNormOracle,
-    MKLOracle,
-)
+from oracle_opt.oracles import GMKLOracle, GramBank, LpRegularizer, MixedNormOracle, MKLOracle
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 
 LONG = np.longdouble

@@ -20,19 +20,8 @@ from oracle_opt.generators import (
     ProximalBundle,
     ReducedGradient,
 )
-from oracle_opt.oracles import (
-    SMOMKL,
-    GMKLOracle,
-    GramBank,
-    LpRegularizer,
-    MixedNormOracle,
-    MKLOracle,
-    NewtonMKL,
-    RBFBank,
-    SharedWeightsOracle,
-    solve_lp_mkl,
-    uci_bank_on_the_fly,
-)
+from oracle_opt.oracles import GramBank, MixedNormOracle, RBFBank, SharedWeightsOracle, uci_bank_on_the_fly
+from oracle_opt.oracles.mkl import SMOMKL, GMKLOracle, LpRegularizer, MKLOracle, NewtonMKL, solve_lp_mkl
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 
 METHODS = {

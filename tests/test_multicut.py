@@ -9,20 +9,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from oracle_opt import (
-    Box,
-    Curvature,
-    FeasibilityCut,
-    FunctionOracle,
-    InvalidCut,
-    ObjectiveCut,
-    Oracle,
-    ProductOfSimplices,
-    Query,
-    Simplex,
-    Status,
-    minimize,
-)
+from oracle_opt import Box, Curvature, FunctionOracle, InvalidCut, Oracle, ProductOfSimplices, Simplex, Status, minimize
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.generators import AnalyticCenter, Ellipsoid, Kelley, LevelSet, NewtonBundle, ProximalBundle
 from oracle_opt.generators.masters.cut_pool import CutPool
 from oracle_opt.generators.masters.linear_program import MulticutLP

@@ -9,16 +9,8 @@ import pytest
 from test_losses_everywhere import least, root
 
 from oracle_opt import minimize
-from oracle_opt.oracles import (
-    GMKLOracle,
-    GramBank,
-    KernelMachine,
-    KernelWeightsOracle,
-    LpRegularizer,
-    MixedNormOracle,
-    MKLOracle,
-    SharedWeightsOracle,
-)
+from oracle_opt.oracles import GramBank, KernelWeightsOracle, SharedWeightsOracle
+from oracle_opt.oracles.mkl import GMKLOracle, KernelMachine, LpRegularizer, MixedNormOracle, MKLOracle
 from oracle_opt.oracles.mkl.weights import Groups
 from oracle_opt.oracles.svm import Loss, Separable
 

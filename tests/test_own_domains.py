@@ -28,26 +28,10 @@ from own_domains import (
 from table import classes, serving
 
 import oracle_opt.domains
-from oracle_opt import (
-    Ball,
-    Box,
-    Curvature,
-    Domain,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    NonnegativeOrthant,
-    ObjectiveCut,
-    Oracle,
-    Polyhedron,
-    ProductOfSimplices,
-    QueryPointGenerator,
-    Simplex,
-    SimplexBlocks,
-    Status,
-    minimize,
-)
+from oracle_opt import Curvature, FunctionOracle, NonnegativeOrthant, Oracle, QueryPointGenerator, Status, minimize
 from oracle_opt import generators as shipped
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut
+from oracle_opt.domains import Ball, Box, Domain, FreeSpace, Polyhedron, ProductOfSimplices, Simplex, SimplexBlocks
 from oracle_opt.oracles import ConicOracle, MaxEigenvalueOracle, Nonnegative
 from oracle_opt.testing import ConformanceError, check_domain
 

@@ -13,17 +13,8 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 
 from oracle_opt import Query, minimize
 from oracle_opt.datasets import Dataset
-from oracle_opt.oracles import (
-    SMOMKL,
-    EntropyRegularizer,
-    GMKLOracle,
-    LpRegularizer,
-    NewtonMKL,
-    RBFBank,
-    simplemkl_bank,
-    solve_lp_mkl,
-    solve_mkl,
-)
+from oracle_opt.oracles import EntropyRegularizer, RBFBank, simplemkl_bank
+from oracle_opt.oracles.mkl import SMOMKL, GMKLOracle, LpRegularizer, NewtonMKL, solve_lp_mkl, solve_mkl
 from oracle_opt.oracles.mkl.solve_mkl import STEPS_A_POINT, SVM_ACCURACY
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass
 from papers import smo, smo_extensions, smo_figure, smo_findings

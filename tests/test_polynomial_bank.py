@@ -10,15 +10,7 @@ from scipy import sparse
 
 from oracle_opt import InvalidArgument, Status, minimize
 from oracle_opt.generators import LevelSet
-from oracle_opt.oracles import (
-    GramBank,
-    JoinedBank,
-    MKLOracle,
-    PolynomialBank,
-    RBFBank,
-    uci_bank,
-    uci_bank_on_the_fly,
-)
+from oracle_opt.oracles import GramBank, JoinedBank, MKLOracle, PolynomialBank, RBFBank, uci_bank, uci_bank_on_the_fly
 from oracle_opt.oracles.mkl import solve_lp_mkl
 
 FEATURES, DEGREES = (range(9), [4], [0, 8, 2]), ([1, 2, 7], [3], [1, 2])

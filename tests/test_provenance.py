@@ -12,24 +12,11 @@ import numpy as np
 import pytest
 from own_domains import Ellipsoidal
 
-from oracle_opt import (
-    Box,
-    Domain,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    InvalidCertificate,
-    Minorant,
-    ObjectiveCut,
-    Oracle,
-    Query,
-    QueryPointGenerator,
-    Simplex,
-    minimize,
-)
+from oracle_opt import FunctionOracle, InvalidCertificate, Minorant, Oracle, QueryPointGenerator, minimize
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.proof_level import Standing, standing_of
-from oracle_opt.cuts import bearing
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query, bearing
+from oracle_opt.domains import Box, Domain, FreeSpace, Simplex
 from oracle_opt.generators import (
     AnalyticCenter,
     Ellipsoid,

@@ -10,20 +10,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from oracle_opt import (
-    Box,
-    FunctionOracle,
-    InvalidCertificate,
-    ObjectiveCut,
-    Oracle,
-    Query,
-    Refuted,
-    StudyWarning,
-    minimize,
-)
+from oracle_opt import Box, FunctionOracle, ObjectiveCut, Oracle, Query, minimize
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.certificates.proof_level import Standing, standing_of
 from oracle_opt.cli import main
+from oracle_opt.errors import InvalidCertificate, Refuted, StudyWarning
 from oracle_opt.generators import Kelley, Subgradient
 from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.study import Results, Study, summary_table
@@ -140,16 +131,17 @@ def test_one_table_of_a_page_is_renewed(verified_tables: dict, tmp_path: Path) -
     one, two = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |", "| c |\n|---|\n| 5 |"
     before = f"# P\n\n### One\n\n{one}\n\n### Two, to 1e-6\n\n{two}\n\n<!-- end -->\n"
     page.write_text(before)
-    assert verified_tables["tables_of"](before) == {
-        "One": [["a", "b"], ["---", "---"], ["1", "2"], ["3", "4"]],
-        "Two, to 1e-6": [["c"], ["---"], ["5"]],
-    }
     verified_tables["renew"](page, "One", ("a", "b"), [(1, 2), (3, 4)])
     assert page.read_text() == before
     verified_tables["renew"](page, "Two, to 1e-6", ("c", "d"), [(6, "x")])
     assert page.read_text() == before.replace(two, "| c | d |\n|---|---|\n| 6 | x |")
     with pytest.raises(ValueError, match="title"):
         verified_tables["renew"](page, "Three", ("a",), [])
+    path = tmp_path / "data" / "rows.csv"
+    assert verified_tables["kept_rows"](path) == []
+    verified_tables["keep_rows"](path, ("a", "b"), [(1, "x, y")])
+    assert path.read_text() == 'a,b\n1,"x, y"\n'
+    assert verified_tables["kept_rows"](path) == [["1", "x, y"]]
 
 
 def test_certificates_are_written_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,17 +7,8 @@ from scipy import sparse
 from oracle_opt import InvalidArgument, Status, minimize
 from oracle_opt.generators import LevelSet
 from oracle_opt.learn import MKLClassifier
-from oracle_opt.oracles import (
-    EntropyRegularizer,
-    GaussianKernels,
-    GMKLOracle,
-    GramBank,
-    KernelList,
-    LpRegularizer,
-    MKLOracle,
-    RBFBank,
-    uci_bank,
-)
+from oracle_opt.oracles import EntropyRegularizer, GMKLOracle, LpRegularizer, MKLOracle
+from oracle_opt.oracles.kernels import GaussianKernels, GramBank, KernelList, RBFBank, uci_bank
 from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, solve_lp_mkl, solve_mkl
 from oracle_opt.oracles.svm import EpsilonInsensitive
 

@@ -16,16 +16,9 @@ from test_benders import BLOCKS, SCENARIOS, SMPS, written
 
 from oracle_opt import InvalidArgument, InvalidData
 from oracle_opt.datasets import load
-from oracle_opt.oracles import (
-    BendersOracle,
-    FacilityLocationOracle,
-    GeneralizedAssignmentOracle,
-    HeldKarpOracle,
-    MulticommodityFlowOracle,
-    read_smps,
-    read_tsplib,
-)
+from oracle_opt.oracles import BendersOracle, GeneralizedAssignmentOracle, read_smps
 from oracle_opt.oracles.benders.mps import read_mps
+from oracle_opt.oracles.lagrangian import FacilityLocationOracle, HeldKarpOracle, MulticommodityFlowOracle, read_tsplib
 from oracle_opt.reading import Words, number, numbers, read_text, whole
 
 
@@ -236,12 +229,7 @@ def test_the_sense_of_the_core_counts(tmp_path):
         ("cor", "RHS  ", "    X  DEMAND  1\nRHS  ", "line 12: COLUMNS: the column 'X' stands twice"),
         ("cor", "ENDATA", "RHS\nENDATA", "line 14: the section RHS stands twice"),
         ("cor", "    X         SELL  -1.0", "    M 'MARKER' 'INTORG'", "line 9: COLUMNS: whole numbers cannot be read"),
-        (
-            "cor",
-            "ENDATA",
-            "BOUNDS\n UP B X -1\n LO B X 0\nENDATA",
-            "line 16: BOUNDS: .* lies between 0 and -1: nowhere",
-        ),
+        ("cor", "ENDATA", "BOUNDS\n UP B X -1\n LO B X 0\nENDATA", "line 16: BOUNDS: .* between 0 and -1: nowhere"),
         ("cor", "ENDATA", "BOUNDS\n UP B X -1\nENDATA", "line 15: BOUNDS: .*: nowhere; state its lower bound"),
         ("cor", "ENDATA", "BOUNDS\n UP B Q 1\nENDATA", "line 15: BOUNDS: there is no column 'Q'"),
         ("cor", "ENDATA", "BOUNDS\n BV B X\nENDATA", "line 15: BOUNDS: the bound 'BV': whole and semi"),
@@ -251,36 +239,16 @@ def test_the_sense_of_the_core_counts(tmp_path):
         ("cor", SMPS[".cor"], "", "ends without ENDATA"),
         ("tim", "PERIODS", "PERIODS EXPLICIT", "line 2: periods that are listed"),
         ("tim", "    Y         SELL   ", "    Y   ", "line 4: a period is a column, a row and a name"),
-        (
-            "tim",
-            "X         BUDGET",
-            "Y         BUDGET",
-            "line 3: the first period starts at column 'Y', and .* others before",
-        ),
+        ("tim", "X         BUDGET", "Y         BUDGET", "line 3: .* starts at column 'Y', and .* others before"),
         ("tim", "Y         SELL", "X         SELL", "line 4: the second period starts at column 'X' and row 'SELL'"),
         ("tim", "Y         SELL", "Y         COST", "line 4: the second period starts at column 'Y' and row 'COST'"),
-        (
-            "tim",
-            "X         BUDGET",
-            "X         NONE",
-            "line 3: period 'ONE' starts at row 'NONE', which .* does not have",
-        ),
+        ("tim", "X         BUDGET", "X         NONE", "line 3: .* 'ONE' starts at row 'NONE', which .* does not have"),
         ("tim", "X         BUDGET", "X         DEMAND", "line 4: .* must lie behind the start of the first one"),
         ("cor", "ENDATA", "    *note\nENDATA", "line 14: '[*]note' is no name: a comment begins with"),
-        (
-            "cor",
-            "BUDGET  10.0",
-            "BUDGET  10.0 DEMAND 1e30\n*",
-            "sto, line 3: row 'DEMAND' has an infinite side in the core",
-        ),
+        ("cor", "BUDGET  10.0", "BUDGET  10.0 DEMAND 1e30\n*", "sto, line 3: row 'DEMAND' has an infinite side in"),
         ("sto", "RIGHT     DEMAND", "UP BND    X     ", "line 3: INDEP: the bound UP of 'X' cannot be random"),
         ("sto", "DISCRETE", "DISCRETE ADD", "line 2: INDEP: random values must REPLACE those of the core, got 'ADD'"),
-        (
-            "sto",
-            "6.0    TWO   0.5",
-            "6.0    TWO   -0.5",
-            "line 4: INDEP: the probability of RIGHT DEMAND must lie above",
-        ),
+        ("sto", "6.0    TWO   0.5", "6.0    TWO   -0.5", "line 4: INDEP: the probability of RIGHT DEMAND must"),
         ("sto", "6.0    TWO   0.5", "inf    TWO   0.5", "line 4: INDEP: the value 'inf' of RIGHT DEMAND"),
         ("sto", "6.0    TWO   0.5", "1e30   TWO   0.5", "line 4: INDEP: the value '1e30' of RIGHT DEMAND"),
         ("sto", "6.0    TWO   0.5", "0.5", "line 4: INDEP: column, row, value, perhaps a period"),
@@ -299,31 +267,16 @@ def test_lines_that_cannot_be_used_are_named(tmp_path, ending, old, new, words):
     [
         (BLOCKS, "0.5", "0.4", "line 3: the probabilities of ONE must add up to 1, got 0.9"),
         (BLOCKS, "BLOCKS        DISCRETE\n BL ONE       TWO     0.5", "BLOCKS", "line 3: BLOCKS: values stand before"),
-        (
-            BLOCKS,
-            "    Y         COST    -3.0",
-            "    RIGHT     DEMAND  3.0",
-            "line 5: BLOCKS: one outcome of ONE has two",
-        ),
+        (BLOCKS, "Y         COST    -3.0", "RIGHT     DEMAND  3.0", "line 5: BLOCKS: one outcome of ONE has two"),
         (BLOCKS, "BL ONE       TWO     0.5", "BL ONE       TWO", "line 3: BLOCKS: BL, name, period and probability"),
         (SCENARIOS, "SC B         A", "SC B         C", "line 6: SCENARIOS: the parent 'C' is no scenario above"),
         (SCENARIOS, "SC B         A", "SC A         A", "line 6: SCENARIOS: the scenario 'A' stands twice"),
         *(
-            (
-                text,
-                "    RIGHT ",
-                f" {kind}        \n    RIGHT ",
-                "line 4: (BLOCKS|SCENARIOS): the bound .. of 'Y' cannot be random",
-            )
+            (text, "    RIGHT ", f" {kind}        \n    RIGHT ", "line 4: [A-Z]+: the bound .. of 'Y' cannot be random")
             for text in (BLOCKS, SCENARIOS)
             for kind in ("UP BOUND Y 3.0", "FR BOUND Y", "BV BOUND Y 1")
         ),
-        (
-            BLOCKS,
-            "ENDATA",
-            "INDEP DISCRETE\n RIGHT DEMAND 4.0 1.0\nENDATA",
-            "line 9: INDEP: RIGHT DEMAND belongs to RIGHT DEMAND and to ONE",
-        ),
+        (BLOCKS, "ENDATA", "INDEP DISCRETE\n RIGHT DEMAND 4.0 1.0\nENDATA", "line 9: INDEP: .* to .* and to ONE"),
     ],
 )
 def test_outcomes_that_cannot_be_used_are_named(tmp_path, text, old, new, words):
@@ -367,10 +320,7 @@ COORDINATES = "DIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0
             (COORDINATES.replace("EOF", f"{name}\n1 2\n-1\nEOF"), f"line 7: '{name}' may change the problem")
             for name in ("FIXED_EDGES_SECTION", "DEPOT_SECTION", "DEMAND_SECTION", "TOUR_SECTION", "MY_OWN_SECTION")
         ),
-        (
-            COORDINATES.replace("EOF", "DISPLAY_DATA_SECTION\nfixed_edges_section\n1 2"),
-            "line 8: 'fixed_edges_section' is",
-        ),
+        (COORDINATES.replace("EOF", "DISPLAY_DATA_SECTION\nfixed_edges_section\n1 2"), "line 8: 'fixed_edges_sec"),
         ("CAPACITY: 3\n" + COORDINATES, "line 1: 'CAPACITY: 3' is neither a keyword"),
         ("garbage\n" + COORDINATES, "line 1: 'garbage' is neither a keyword"),
         ("", "must state DIMENSION"),
@@ -419,11 +369,7 @@ def test_tsplib_files_packed_and_out_of_order(tmp_path):
         (FacilityLocationOracle.from_file, "1 1\n7 -1\n1 1", "`opening` must be at least 0"),
         (FacilityLocationOracle.from_file, "FILE: a\n1 1_0 0\n1 1 1", "line 2: the number of customers must"),
         (MulticommodityFlowOracle.from_file, "2 1 1\n1 2 1 1\n1 2 nan", "line 3: 'nan' is not a finite number"),
-        (
-            MulticommodityFlowOracle.from_file,
-            "900000000 1 1\n1 900000000 1 1\n1 2 1",
-            "line 1: 900000000 nodes are too many",
-        ),
+        (MulticommodityFlowOracle.from_file, "900000000 1 1\n1 900000000 1 1\n1 2 1", "line 1: 900000000 nodes"),
         (MulticommodityFlowOracle.from_file, "2 1 1\n2 1 1 1\n1 2 1", "must lead from 0 to 1"),
         (MulticommodityFlowOracle.from_file, "2 1 1\n1 2 inf 1\n1 2 1", "line 2: 'inf' is not a finite number"),
         (MulticommodityFlowOracle.from_file, "", "line 1: the number of nodes must .* got the end of the file"),

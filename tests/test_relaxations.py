@@ -14,12 +14,8 @@ from scipy.spatial.distance import squareform
 
 from oracle_opt import InvalidArgument, InvalidData, Query, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
-from oracle_opt.oracles import (
-    FacilityLocationOracle,
-    GeneralizedAssignmentOracle,
-    HeldKarpOracle,
-    MulticommodityFlowOracle,
-)
+from oracle_opt.oracles import GeneralizedAssignmentOracle
+from oracle_opt.oracles.lagrangian import FacilityLocationOracle, HeldKarpOracle, MulticommodityFlowOracle
 from oracle_opt.oracles.lagrangian.knapsacks import best_choices
 from oracle_opt.testing import check_oracle
 

@@ -15,12 +15,8 @@ from scipy.sparse.csgraph import minimum_spanning_tree, shortest_path
 from oracle_opt import InvalidCertificate, Refuted, minimize
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
-from oracle_opt.oracles import (
-    FacilityLocationOracle,
-    GeneralizedAssignmentOracle,
-    HeldKarpOracle,
-    MulticommodityFlowOracle,
-)
+from oracle_opt.oracles import GeneralizedAssignmentOracle
+from oracle_opt.oracles.lagrangian import FacilityLocationOracle, HeldKarpOracle, MulticommodityFlowOracle
 from oracle_opt.proof.claim import ValueClaim
 
 FOLDER = os.environ.get("ORACLE_OPT_PROBLEMS")

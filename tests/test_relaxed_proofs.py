@@ -12,13 +12,8 @@ from relaxed_instances import KINDS, case, claims_of, instance, larger, size_of,
 
 from oracle_opt import Query, Refuted, minimize
 from oracle_opt.generators import Kelley, LevelSet
-from oracle_opt.oracles import (
-    FacilityLocationOracle,
-    GeneralizedAssignmentOracle,
-    HeldKarpOracle,
-    LightCuts,
-    MulticommodityFlowOracle,
-)
+from oracle_opt.oracles import GeneralizedAssignmentOracle
+from oracle_opt.oracles.lagrangian import FacilityLocationOracle, HeldKarpOracle, LightCuts, MulticommodityFlowOracle
 from oracle_opt.proof.claim import ClaimKind, ValueClaim
 
 

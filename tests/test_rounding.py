@@ -8,13 +8,8 @@ from scipy.optimize import linprog
 
 from oracle_opt import InvalidArgument, minimize
 from oracle_opt.generators import LevelSet, ProximalBundle
-from oracle_opt.oracles import (
-    FacilityLocationOracle,
-    GeneralizedAssignmentOracle,
-    HeldKarpOracle,
-    LightCuts,
-    MulticommodityFlowOracle,
-)
+from oracle_opt.oracles import GeneralizedAssignmentOracle
+from oracle_opt.oracles.lagrangian import FacilityLocationOracle, HeldKarpOracle, LightCuts, MulticommodityFlowOracle
 from oracle_opt.problems.random_facilities import relaxed_cost
 
 

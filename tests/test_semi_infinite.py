@@ -7,16 +7,7 @@ import numpy as np
 import pytest
 from provers import FAST
 
-from oracle_opt import (
-    Box,
-    FeasibilityCut,
-    InvalidArgument,
-    InvalidCut,
-    ObjectiveCut,
-    Query,
-    Status,
-    minimize,
-)
+from oracle_opt import Box, FeasibilityCut, InvalidArgument, InvalidCut, ObjectiveCut, Query, Status, minimize
 from oracle_opt.generators import Kelley
 from oracle_opt.oracles import SemiInfiniteOracle
 

@@ -8,19 +8,8 @@ import pytest
 
 from oracle_opt import Curvature, InvalidArgument, Query, Simplex, minimize
 from oracle_opt.generators import SPG, Kelley, LevelSet, NewtonBundle
-from oracle_opt.oracles import (
-    ElasticNet,
-    EntropyRegularizer,
-    GMKLOracle,
-    GramBank,
-    Groups,
-    KernelMachine,
-    KernelWeightsOracle,
-    LpRegularizer,
-    MKLOracle,
-    Regularizer,
-    SharedWeightsOracle,
-)
+from oracle_opt.oracles import GramBank, Groups, KernelMachine, KernelWeightsOracle, SharedWeightsOracle
+from oracle_opt.oracles.mkl import ElasticNet, EntropyRegularizer, GMKLOracle, LpRegularizer, MKLOracle, Regularizer
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 from oracle_opt.testing import check_oracle
 

@@ -9,21 +9,9 @@ import threading
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    Box,
-    EmptyLocalizationSet,
-    Exhausted,
-    FeasibilityCut,
-    FunctionOracle,
-    InvalidArgument,
-    ObjectiveCut,
-    Oracle,
-    Polyhedron,
-    Query,
-    Simplex,
-    Status,
-    minimize,
-)
+from oracle_opt import Box, FunctionOracle, Oracle, Polyhedron, Simplex, Status, minimize
+from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query
+from oracle_opt.errors import EmptyLocalizationSet, Exhausted, InvalidArgument
 from oracle_opt.generators import SPG, Kelley, LevelSet
 
 TARGET = np.array([0.2, 0.3, 0.5])

@@ -8,14 +8,7 @@ from oracle_opt import CapabilityMismatch, JournalMismatch, Status, minimize
 from oracle_opt._deadline import Deadline
 from oracle_opt.errors import Exhausted, OutOfTime
 from oracle_opt.generators import SPG, LevelSet
-from oracle_opt.oracles import (
-    ElasticNet,
-    EntropyRegularizer,
-    GMKLOracle,
-    GramBank,
-    LpRegularizer,
-    Regularizer,
-)
+from oracle_opt.oracles import ElasticNet, EntropyRegularizer, GMKLOracle, GramBank, LpRegularizer, Regularizer
 from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, SmoothDual, WeightDerivative, solve_mkl, working_sets
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 from oracle_opt.testing import KnownProblem, check_generator

@@ -13,17 +13,8 @@ import pytest
 import study_parts
 from small_results import largest_of_pieces
 
-from oracle_opt import (
-    Box,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    InvalidArgument,
-    Status,
-    StoreMismatch,
-    StudyWarning,
-    minimize,
-)
+from oracle_opt import Box, FeasibilityCut, FreeSpace, FunctionOracle, Status, minimize
+from oracle_opt.errors import InvalidArgument, StoreMismatch, StudyWarning
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
 from oracle_opt.problems import Instance, Problem
 from oracle_opt.study import Limits, Results, Study

@@ -115,6 +115,17 @@ def test_the_bar_counts_failures() -> None:
     assert told == ["(last: a b, 2 failed)"]
 
 
+def test_a_log_without_a_terminal_is_told_each_tenth(capfd: pytest.CaptureFixture[str]) -> None:
+    bar, row = ProgressBar(True, 0, 25), {"instance": "a", "generator": "b", "seed": 0, "status": "CONVERGED"}
+    for k in range(25):
+        bar.advance(failure(row, ValueError("no")) if k == 11 else FinishedRun(row, None))  # type: ignore[arg-type]
+    first, *lines = capfd.readouterr().err.splitlines()
+    assert first == "25 runs to do"
+    assert [int(line.split()[0]) for line in lines] == [3, 5, 8, 10, 13, 15, 18, 20, 23, 25]
+    assert lines[3] == "10 of 25 runs, about 0:00 left"
+    assert lines[-1] == "25 of 25 runs, 1 failed, about 0:00 left"
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_values_that_are_bound_stay_as_they_are(tmp_path: Path, jobs: int) -> None:
     loop: dict[str, Any] = {f"lambda {n}": (lambda n=n: study_parts.sized(n)) for n in (2, 4)}

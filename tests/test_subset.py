@@ -5,19 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    Ball,
-    Curvature,
-    ExactSlopes,
-    InvalidArgument,
-    InvalidCut,
-    NonnegativeOrthant,
-    ObjectiveCut,
-    PartialQuery,
-    ProductOfSimplices,
-    Query,
-    Simplex,
-)
+from oracle_opt import Curvature, ExactSlopes, InvalidArgument, InvalidCut, ObjectiveCut, PartialQuery, Query
+from oracle_opt.domains import Ball, NonnegativeOrthant, ProductOfSimplices, Simplex
 from oracle_opt.oracles import GramBank, JoinedBank, PolynomialBank, RBFBank
 
 N_POINTS = 23

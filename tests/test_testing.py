@@ -8,31 +8,10 @@ import pytest
 from identity_oracles import ORACLES
 
 import oracle_opt
-from oracle_opt import (
-    Ball,
-    Box,
-    Domain,
-    FreeSpace,
-    NonnegativeOrthant,
-    Oracle,
-    Polyhedron,
-    ProductOfSimplices,
-    QueryPointGenerator,
-    SequentialGenerator,
-    Simplex,
-    domains,
-    generators,
-    minimize,
-    oracles,
-)
+from oracle_opt import Oracle, QueryPointGenerator, SequentialGenerator, domains, generators, minimize, oracles
+from oracle_opt.domains import Ball, Box, Domain, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
 from oracle_opt.generators import AnalyticCenter
-from oracle_opt.oracles import (
-    BendersOracle,
-    ConicOracle,
-    CvxpyOracle,
-    LagrangianOracle,
-    RelaxedSolution,
-)
+from oracle_opt.oracles import BendersOracle, ConicOracle, CvxpyOracle, LagrangianOracle, RelaxedSolution
 from oracle_opt.testing import check_domain, check_generator, check_oracle, small_domains, small_problems
 
 RNG = np.random.default_rng(6)

@@ -8,19 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oracle_opt import (
-    Ball,
-    Box,
-    CapabilityMismatch,
-    EmptyLocalizationSet,
-    FeasibilityCut,
-    FunctionOracle,
-    Minorant,
-    ObjectiveCut,
-    QueryPointGenerator,
-    Simplex,
-    Step,
-)
+from oracle_opt import CapabilityMismatch, EmptyLocalizationSet, FeasibilityCut, FunctionOracle, ObjectiveCut
+from oracle_opt.domains import Ball, Box, Simplex
+from oracle_opt.generator import Minorant, QueryPointGenerator, Step
 from oracle_opt.generators import Kelley, LevelSet, ProjectedGradient, Subgradient
 from oracle_opt.testing import ConformanceError, KnownProblem, check_generator, check_run, small_problems
 

@@ -13,16 +13,8 @@ import numpy as np
 import pytest
 
 from oracle_opt import Certificate, Refuted, minimize
-from oracle_opt.oracles import (
-    ElasticNet,
-    EntropyRegularizer,
-    GMKLOracle,
-    GramBank,
-    LpRegularizer,
-    MixedNormOracle,
-    MKLOracle,
-    SharedWeightsOracle,
-)
+from oracle_opt.oracles import GramBank, SharedWeightsOracle
+from oracle_opt.oracles.mkl import ElasticNet, EntropyRegularizer, GMKLOracle, LpRegularizer, MixedNormOracle, MKLOracle
 from oracle_opt.oracles.mkl.formula import Proven, least
 from oracle_opt.oracles.mkl.weights import Regularized
 from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge

@@ -5,21 +5,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from oracle_opt import (
-    Ball,
-    Box,
-    CapabilityMismatch,
-    FreeSpace,
-    FunctionOracle,
-    InvalidArgument,
-    ObjectiveCut,
-    Polyhedron,
-    ProductOfSimplices,
-    Simplex,
-    Status,
-    minimize,
-    problems,
-)
+from oracle_opt import CapabilityMismatch, FunctionOracle, InvalidArgument, ObjectiveCut, Status, minimize, problems
+from oracle_opt.domains import Ball, Box, FreeSpace, Polyhedron, ProductOfSimplices, Simplex
 from oracle_opt.generators import Kelley, LevelSet, TrustRegion
 from oracle_opt.generators.masters import CuttingPlaneModel, LevelProjection
 from oracle_opt.testing import check_generator

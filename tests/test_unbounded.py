@@ -8,15 +8,8 @@ import pytest
 
 from oracle_opt import Box, InvalidCertificate, Status, minimize
 from oracle_opt.generators import Kelley
-from oracle_opt.oracles import (
-    ConicOracle,
-    ConicProblem,
-    Exponential,
-    Nonnegative,
-    PositiveSemidefinite,
-    SecondOrder,
-    Zero,
-)
+from oracle_opt.oracles import PositiveSemidefinite
+from oracle_opt.oracles.conic import ConicOracle, ConicProblem, Exponential, Nonnegative, SecondOrder, Zero
 from oracle_opt.oracles.conic.ray import proven_ray
 
 KINDS = ("linear", "equations", "quadratic", "second-order", "matrices", "exponential", "together")

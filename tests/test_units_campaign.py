@@ -11,16 +11,8 @@ from scipy.optimize import linprog
 
 from oracle_opt import Box, FreeSpace, FunctionOracle, Oracle, Polyhedron, Simplex, Status, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, TrustRegion
-from oracle_opt.oracles import (
-    BendersOracle,
-    ConicOracle,
-    Exponential,
-    Nonnegative,
-    RandomBlock,
-    SecondOrder,
-    TwoStageProblem,
-    Zero,
-)
+from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
+from oracle_opt.oracles.conic import ConicOracle, Exponential, Nonnegative, SecondOrder, Zero
 
 RTOL = 1e-6
 

@@ -47,8 +47,8 @@ def test_of_many_kernels_the_largest_are_named_and_none_is_lost():
     for k in np.argsort(-weights)[:8]:
         name = given["name"][k]
         assert found.get(name, found.get(name.split(" of ")[0])) == pytest.approx(weights[k])
-    assert len(ax.get_legend().get_texts()) == 7  # six groups have a color
-    assert ax.get_legend().get_texts()[-1].get_text().startswith("34 more groups: ")
+    assert len(ax.get_legend().get_texts()) == 10  # nine groups have a color
+    assert ax.get_legend().get_texts()[-1].get_text().startswith("31 more groups: ")
     ax.figure.draw_without_rendering()
 
 

@@ -15,16 +15,9 @@ from worker_parts import Counting, knapsack, wrong_answer
 from oracle_opt import Box, FunctionOracle, InvalidArgument, InvalidCut, ObjectiveCut, Query, minimize
 from oracle_opt.executors import successive
 from oracle_opt.generators import Kelley, ProximalBundle
-from oracle_opt.oracles import (
-    BendersOracle,
-    GeneralizedAssignmentOracle,
-    GramBank,
-    LagrangianOracle,
-    MulticommodityFlowOracle,
-    RandomBlock,
-    ShardedBank,
-    TwoStageProblem,
-)
+from oracle_opt.oracles import GramBank, ShardedBank
+from oracle_opt.oracles.benders import BendersOracle, RandomBlock, TwoStageProblem
+from oracle_opt.oracles.lagrangian import GeneralizedAssignmentOracle, LagrangianOracle, MulticommodityFlowOracle
 from oracle_opt.study import Study
 
 

@@ -10,23 +10,10 @@ from hidden_packages import loaded
 
 from oracle_opt import Box, FunctionOracle, MissingPackage, Simplex, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet
-from oracle_opt.oracles import (
-    BendersOracle,
-    ConicOracle,
-    CvxpyOracle,
-    GaussianKernels,
-    GMKLOracle,
-    GramBank,
-    KernelList,
-    LpRegularizer,
-    MaxEigenvalueOracle,
-    MKLOracle,
-    Nonnegative,
-    RandomBlock,
-    TwoStageProblem,
-    solve_mkl,
-    uci_bank,
-)
+from oracle_opt.oracles import ConicOracle, CvxpyOracle, MaxEigenvalueOracle, Nonnegative
+from oracle_opt.oracles.benders import BendersOracle, RandomBlock, TwoStageProblem
+from oracle_opt.oracles.kernels import GaussianKernels, GramBank, KernelList, uci_bank
+from oracle_opt.oracles.mkl import GMKLOracle, LpRegularizer, MKLOracle, solve_mkl
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(40, 2))

@@ -6,19 +6,8 @@ from functools import partial
 import cvxpy as cp
 import numpy as np
 
-from oracle_opt import (
-    Ball,
-    Box,
-    Curvature,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    NonnegativeOrthant,
-    ObjectiveCut,
-    Polyhedron,
-    ProductOfSimplices,
-    Simplex,
-)
+from oracle_opt import Curvature, FeasibilityCut, FunctionOracle, ObjectiveCut
+from oracle_opt.domains import Ball, Box, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
 from oracle_opt.oracles import MaxEigenvalueOracle
 
 TOLERANCE = 1e-9  # of oracles that give feasibility cuts, in units of the rows' norm

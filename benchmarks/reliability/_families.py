@@ -17,22 +17,10 @@ from scipy.optimize import linprog
 from two_stage import program as two_stage_program
 
 from oracle_opt import Box, FreeSpace, Oracle, problems
-from oracle_opt.oracles import (
-    BendersOracle,
-    ConicOracle,
-    FacilityLocationOracle,
-    GeneralizedAssignmentOracle,
-    GMKLOracle,
-    GramBank,
-    LagrangianOracle,
-    LpRegularizer,
-    MaxEigenvalueOracle,
-    MixedNormOracle,
-    MKLOracle,
-    Nonnegative,
-    RelaxedSolution,
-    SharedWeightsOracle,
-)
+from oracle_opt.oracles import BendersOracle, GeneralizedAssignmentOracle, GramBank, MaxEigenvalueOracle
+from oracle_opt.oracles.conic import ConicOracle, Nonnegative
+from oracle_opt.oracles.lagrangian import FacilityLocationOracle, LagrangianOracle, RelaxedSolution
+from oracle_opt.oracles.mkl import GMKLOracle, LpRegularizer, MixedNormOracle, MKLOracle, SharedWeightsOracle
 
 TRUST = 1e-6  # of an optimum by the other solver, relative to it and to the sizes of the terms
 

@@ -4,15 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracle_opt.oracles import (
-    GramBank,
-    JoinedBank,
-    KernelBank,
-    PolynomialBank,
-    RBFBank,
-    ShardedBank,
-    SubsetBank,
-)
+from oracle_opt.oracles import GramBank, JoinedBank, KernelBank, PolynomialBank, RBFBank, ShardedBank, SubsetBank
 
 
 @dataclass

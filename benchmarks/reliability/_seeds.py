@@ -3,14 +3,8 @@
 import numpy as np
 
 from oracle_opt.datasets import load
-from oracle_opt.oracles import (
-    FacilityLocationOracle,
-    GeneralizedAssignmentOracle,
-    HeldKarpOracle,
-    MulticommodityFlowOracle,
-    read_smps,
-    read_tsplib,
-)
+from oracle_opt.oracles import GeneralizedAssignmentOracle, read_smps
+from oracle_opt.oracles.lagrangian import FacilityLocationOracle, HeldKarpOracle, MulticommodityFlowOracle, read_tsplib
 from oracle_opt.problems.conic_rows import read_mps
 from oracle_opt.problems.sdpa_files import read_sdpa
 

@@ -14,20 +14,8 @@ from _methods import METHODS
 from _tally import refusal
 from generator_runs import SLOW, attempt, place_of
 
-from oracle_opt import (
-    Ball,
-    Box,
-    Curvature,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    NonnegativeOrthant,
-    ObjectiveCut,
-    Polyhedron,
-    ProductOfSimplices,
-    Simplex,
-    Status,
-)
+from oracle_opt import Curvature, FeasibilityCut, FunctionOracle, ObjectiveCut, Status
+from oracle_opt.domains import Ball, Box, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
 from oracle_opt.oracles import MaxEigenvalueOracle
 
 UNIT = "runs of generators on degenerate problems"

@@ -13,20 +13,8 @@ import numpy as np
 from _methods import METHODS
 from _rational import Program
 
-from oracle_opt import (
-    Ball,
-    Box,
-    CapabilityMismatch,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    NonnegativeOrthant,
-    ObjectiveCut,
-    Polyhedron,
-    ProductOfSimplices,
-    Simplex,
-    minimize,
-)
+from oracle_opt import CapabilityMismatch, FeasibilityCut, FunctionOracle, ObjectiveCut, minimize
+from oracle_opt.domains import Ball, Box, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
 
 UNIT = "runs on integer data against rational arithmetic"
 FULL = 1000

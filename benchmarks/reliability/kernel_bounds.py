@@ -13,16 +13,8 @@ from _kernel_banks import kernels
 
 from oracle_opt import CapabilityMismatch, Refuted, Status, minimize
 from oracle_opt.generators import SPG, AnalyticCenter, LevelSet
-from oracle_opt.oracles import (
-    ElasticNet,
-    EntropyRegularizer,
-    GMKLOracle,
-    GramBank,
-    LpRegularizer,
-    MixedNormOracle,
-    MKLOracle,
-    SharedWeightsOracle,
-)
+from oracle_opt.oracles import GramBank, SharedWeightsOracle
+from oracle_opt.oracles.mkl import ElasticNet, EntropyRegularizer, GMKLOracle, LpRegularizer, MixedNormOracle, MKLOracle
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 
 UNIT = "runs of kernel learning, each with its certificate"

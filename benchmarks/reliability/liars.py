@@ -16,26 +16,9 @@ import numpy as np
 from _guard import Abandoned, guarded
 from _methods import METHODS
 
-from oracle_opt import (
-    AnalyticUpdate,
-    Ball,
-    Box,
-    Curvature,
-    EmptyLocalizationSet,
-    Exhausted,
-    FeasibilityCut,
-    FreeSpace,
-    FunctionOracle,
-    InvalidCut,
-    NonnegativeOrthant,
-    ObjectiveCut,
-    Oracle,
-    Polyhedron,
-    ProductOfSimplices,
-    Simplex,
-    Status,
-    minimize,
-)
+from oracle_opt import AnalyticUpdate, Curvature, FeasibilityCut, FunctionOracle, ObjectiveCut, Oracle, Status, minimize
+from oracle_opt.domains import Ball, Box, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
+from oracle_opt.errors import EmptyLocalizationSet, Exhausted, InvalidCut
 
 UNIT = "runs with lying oracles"
 FULL = 5000

@@ -8,17 +8,9 @@ from _rational import _dot, _independent, solve
 from scipy.optimize import linprog
 
 from oracle_opt import EmptyLocalizationSet, FeasibilityCut, Query, Status, minimize
-from oracle_opt.oracles import (
-    BendersOracle,
-    FacilityLocationOracle,
-    GeneralizedAssignmentOracle,
-    HeldKarpOracle,
-    LagrangianOracle,
-    MulticommodityFlowOracle,
-    RandomBlock,
-    RelaxedSolution,
-    TwoStageProblem,
-)
+from oracle_opt.oracles import GeneralizedAssignmentOracle, MulticommodityFlowOracle
+from oracle_opt.oracles.benders import BendersOracle, RandomBlock, TwoStageProblem
+from oracle_opt.oracles.lagrangian import FacilityLocationOracle, HeldKarpOracle, LagrangianOracle, RelaxedSolution
 
 UNIT = "oracles"
 FULL, SMALL = 2_000, 24

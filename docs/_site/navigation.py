@@ -1,5 +1,5 @@
-"""The order of the pages, read from the tables of the pages that lead to others: docs/index.md has a table under each
-heading of the side bar and docs/gallery/index.md has those of the pages below it.
+"""The order of the pages, read from the pages that lead to others: docs/index.md has a table under each heading of the
+side bar, and docs/gallery/index.md a list of the pages below it.
 """
 
 import re
@@ -8,17 +8,17 @@ from pathlib import Path
 from _site import api_pages
 
 DOCS = Path(__file__).resolve().parents[1]
-LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./)?[\w/]+)\.md\)")
+LINK = re.compile(r"\[(?:<[^\]]*>)?([^\]]+)\]\(((?:\.\./)?[\w/]+)\.md\)")  # a picture may stand before the title
 
 
 def rows(page: str) -> dict[str, dict[str, str]]:
-    """Return the pages that the tables of a page lead to: by heading, by page, its title there."""
+    """Return the pages that the tables and lists of a page lead to: by heading, by page, its title there."""
     found: dict[str, dict[str, str]] = {}
     heading = ""
     for line in (DOCS / f"{page}.md").read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             heading = line[3:]
-        elif line.startswith("| "):
+        elif line.startswith(("| ", "- ")):
             for title, target in LINK.findall(line.split(" | ")[0]):
                 found.setdefault(heading, {}).setdefault(target, title)
     return found

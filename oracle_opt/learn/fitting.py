@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from oracle_opt import Oracle, Result, Status, minimize
 from oracle_opt.arrays import Vector
+from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.history import History, Record
@@ -62,6 +63,7 @@ class Trained:
     histories: tuple[History, ...]
     models: list[KernelModel]
     starts: tuple[Start, ...]
+    certificates: tuple[Certificate, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +77,7 @@ class Training:
     max_calls: int
     memory_budget: int
     progress: bool
+    certify: bool
     watcher: FitWatcher | None = None
 
     def run(
@@ -106,6 +109,7 @@ class Training:
             histories=tuple(result.history for result, _ in runs),
             models=models,
             starts=tuple(Start(cut.point, np.asarray(cut.extras["signed_dual"])) for _, cut in runs),
+            certificates=tuple(result.certificate() for result, _ in runs) if self.certify else (),
         )
 
     def _oracle(self, bank: KernelBank | ProductBank, problem: MachineProblem, norm: Norm) -> KernelWeightsOracle:

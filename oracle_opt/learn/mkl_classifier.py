@@ -77,6 +77,8 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
         of the folds that calibrate probabilities. None is 0, so that two fits are the same.
     progress : bool
         Whether a display of each run is shown on the terminal.
+    certify : bool
+        Whether `certificate` is to be had; not with the norm "product", of which nothing is proven.
     C : float
         Weight of the loss, positive. To choose it: `MKLClassifierCV`, or GridSearchCV.
     loss : {"hinge", "squared_hinge"} or Loss
@@ -264,9 +266,8 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
 
 
 # Parameters of machines that are fitted on the way; of these, C is their own.
-SHARED = tuple(
-    one.name for one in fields(MKLClassifier) if one.name not in ("C", "probability", "warm_start", "progress")
-)
+OWN = ("C", "probability", "warm_start", "progress", "certify")
+SHARED = tuple(one.name for one in fields(MKLClassifier) if one.name not in OWN)
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,7 @@ class MKLClassifierCV(MKLClassifier):
     ----------
     kernels : KernelList, list or None
         As for `MKLClassifier`. Widths, scales and other statistics are learned in each fold from its training part.
-    norm, generator, rtol, max_calls, warm_start, memory_budget, random_state, progress
+    norm, generator, rtol, max_calls, warm_start, memory_budget, random_state, progress, certify
         As for `MKLClassifier`.
     loss, multiclass, shared_weights, class_weight, probability
         As for `MKLClassifier`. Probabilities are calibrated for the last fit alone, but where `scoring` needs them, as

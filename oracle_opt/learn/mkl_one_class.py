@@ -41,7 +41,7 @@ class MKLOneClass(OutlierMixin, MKLEstimator):
     ----------
     kernels : KernelList or list of kernels, optional
         As for `MKLClassifier`, without polynomials.
-    norm, generator, rtol, max_calls, warm_start, memory_budget, random_state, progress
+    norm, generator, rtol, max_calls, warm_start, memory_budget, random_state, progress, certify
         As for `MKLClassifier`. The norm "product" is not for one class.
     nu : float
         In (0, 1]: at most this share of the weights lies outside, at least this share is on support vectors.

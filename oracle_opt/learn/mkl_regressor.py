@@ -37,7 +37,7 @@ class MKLRegressor(RegressorMixin, MKLEstimator):
 
     Parameters
     ----------
-    kernels, norm, generator, rtol, max_calls, warm_start, memory_budget, random_state, progress
+    kernels, norm, generator, rtol, max_calls, warm_start, memory_budget, random_state, progress, certify
         As for `MKLClassifier`.
     C : float
         Weight of the loss, positive, in units of the targets: standardize them, or choose it by GridSearchCV.

@@ -3,14 +3,13 @@
 from oracle_opt.problems.certification import Certified, certify, stored_certificate
 from oracle_opt.problems.instance import Instance, Problem
 from oracle_opt.problems.lookup import families, family, find, missing, suite
-from oracle_opt.problems.problem_family import Family, Generated, Listed
+from oracle_opt.problems.problem_family import Family, Generated
 
 __all__ = [
     "Certified",
     "Family",
     "Generated",
     "Instance",
-    "Listed",
     "Problem",
     "certify",
     "families",

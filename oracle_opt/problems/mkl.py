@@ -122,8 +122,6 @@ def mkl_problem(
 class _UCISets(Family):
     """The sets of `UCI`; any other data set by its parameters."""
 
-    name = "mkl"
-    about = "l1 multiple kernel learning on random splits of UCI's data sets, or of your own"
     parameters = ("dataset", "C", "train")
 
     def problems(self) -> list[Problem]:
@@ -155,7 +153,7 @@ class _UCISets(Family):
         return mkl_problem(dataset, train=train, C=C, name=f"mkl({words})")
 
 
-FAMILY = _UCISets()
+FAMILY = _UCISets("mkl", "l1 multiple kernel learning on random splits of UCI's data sets, or of your own")
 
 
 def uci_sets() -> list[Availability]:

@@ -6,7 +6,7 @@ from oracle_opt.oracles import ElasticNet, LpRegularizer, Regularizer
 from oracle_opt.oracles.svm import EpsilonInsensitive, Loss, OneClass, SquaredHinge
 from oracle_opt.problems.instance import Problem
 from oracle_opt.problems.mkl import mkl_problem, uci_sets
-from oracle_opt.problems.problem_family import Listed
+from oracle_opt.problems.problem_family import Family
 
 SETS = ("sonar", "bupa", "heart")
 LOSSES: dict[str, Loss] = {
@@ -41,7 +41,7 @@ def _missing() -> dict[str, str]:
     }
 
 
-FAMILY = Listed(
+FAMILY = Family(
     "mkl-kinds",
     "multiple kernel learning with other losses, or regularizers in place of the simplex",
     _at_hand,

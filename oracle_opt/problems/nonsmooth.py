@@ -18,7 +18,7 @@ from oracle_opt.problems import scalable_functions as scalable
 from oracle_opt.problems.collection import path_in_folder, why_missing
 from oracle_opt.problems.function_proof import FunctionProof, LargestOfFormulas, oracle_of
 from oracle_opt.problems.instance import Instance, Problem
-from oracle_opt.problems.problem_family import Listed
+from oracle_opt.problems.problem_family import Family
 from oracle_opt.problems.scalable import FUNCTIONS
 from oracle_opt.problems.scalable_proofs import TransportProof
 from oracle_opt.problems.tables import read_tables
@@ -43,7 +43,7 @@ def missing() -> dict[str, str]:
     return {} if path_in_folder("nonsmooth", "tr48.npz") else {"nonsmooth/TR48": why_missing("nonsmooth/TR48")}
 
 
-FAMILY = Listed("nonsmooth", "classic nonsmooth functions of 2 to 50 variables on R^n", problems, missing)
+FAMILY = Family("nonsmooth", "classic nonsmooth functions of 2 to 50 variables on R^n", problems, missing)
 
 
 def _rows() -> list[tuple[str, Function, list[float], float, float, float, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -18,27 +17,37 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.problems.instance import Instance, Problem
 
 
-class Family(ABC):
+class Family:
     """Problems of one kind. A module of `oracle_opt.problems` has one as its constant `FAMILY`.
 
-    Attributes
+    Parameters
     ----------
     name : str
         Before the slash in the names of its problems.
     about : str
         What they are, in one line.
+    at_hand : callable
+        Returns the problems at hand, a list, with little work: data are read when an instance is made.
+    not_at_hand : callable
+        Returns names of those that are not, each with what would bring it; default: none.
     """
 
-    name: str
-    about: str
+    def __init__(
+        self,
+        name: str,
+        about: str,
+        at_hand: Callable[[], list[Problem]] = list,
+        not_at_hand: Callable[[], dict[str, str]] = dict,
+    ) -> None:
+        self.name, self.about, self.at_hand, self.not_at_hand = name, about, at_hand, not_at_hand
 
-    @abstractmethod
     def problems(self) -> list[Problem]:
-        """Return the problems at hand, with little work: data are read when an instance is made."""
+        """Return the problems at hand."""
+        return self.at_hand()
 
     def missing(self) -> dict[str, str]:
-        """Return names of problems that are not at hand, each with what would bring it; by default none."""
-        return {}
+        """Return names of problems that are not at hand, each with what would bring it."""
+        return self.not_at_hand()
 
     def problem(self, parameters: Mapping[str, object]) -> Problem:
         """Return the problem of these parameters; by default a family has none.
@@ -52,36 +61,6 @@ class Family(ABC):
             f"`text`: the family {self.name!r} takes no parameters; name one of its problems, such as "
             f"{self.name}/{next((problem.name for problem in self.problems()), 'NAME').rpartition('/')[2]}"
         )
-
-
-@dataclass(frozen=True)
-class Listed(Family):
-    """A family made of functions, which are called when it is asked.
-
-    Attributes
-    ----------
-    name : str
-        What it is found by.
-    about : str
-        What its problems are, in a few words.
-    at_hand : callable
-        Returns its problems, a list.
-    not_at_hand : callable
-        Returns those that are not at hand, names to reasons; default: none.
-    """
-
-    name: str
-    about: str
-    at_hand: Callable[[], list[Problem]]
-    not_at_hand: Callable[[], dict[str, str]] = dict
-
-    def problems(self) -> list[Problem]:
-        """Call `at_hand`."""
-        return self.at_hand()
-
-    def missing(self) -> dict[str, str]:
-        """Call `not_at_hand`."""
-        return self.not_at_hand()
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SYMBOLS = dict(zip(MARKERS, ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x"), strict=True))
+WORDS = "circle square triangle-up diamond triangle-down cross x triangle-left pentagon triangle-right"  # in plotly
+SYMBOLS = dict(zip(MARKERS, WORDS.split(), strict=True))
 HEIGHT = 330  # pixels of a panel
 LINE = 2.0  # pixels
 

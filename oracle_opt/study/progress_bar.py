@@ -20,15 +20,16 @@ from oracle_opt.words import number
 class ProgressBar:
     """A bar over the runs on standard error, or a line in a notebook: how many are done and failed, and the time left.
 
-    Where there is neither, or without rich, nothing but the first line.
+    Where there is neither, or without rich, a line at the begin and after each tenth.
     """
 
     def __init__(self, wanted: bool, n_found: int, n_missing: int, log: bool | Line = False) -> None:
         self._bar: Any = None
+        self._plain = False  # whether each tenth is a line
         self._line: NotebookLine | None = None
         self._write, self._n_done, self._n_missing, self._began = line_writer(log), 0, n_missing, perf_counter()
         self.n_failed = 0  # how many of the runs that were done an exception has ended
-        found = f"{n_found} runs found finished, " if n_found else ""
+        found = f"{number(n_found, 'run')} found finished, " if n_found else ""
         words = f"{found}{n_missing if n_found else number(n_missing, 'run')} to do"
         if self._write is not None:
             self._write(words)
@@ -38,12 +39,14 @@ class ProgressBar:
         if self._line is not None:
             return
         if not on_terminal():
-            if log is not True:  # which has said it there
+            if log is not True:  # which says each run there
+                self._plain = True
                 to_standard_error(words)
             return
         try:
             require("rich", "cli", "a progress bar")
         except MissingPackage as problem:
+            self._plain = True
             to_standard_error(f"{words} ({problem})")
             return
         from rich.console import Console
@@ -79,11 +82,14 @@ class ProgressBar:
                 f"{row['n_calls']} calls and {row['seconds']:.3g} seconds, relative gap {row['relative_gap']:.2e}"
             )
         failed = f", {self.n_failed} failed" if self.n_failed else ""
-        if self._line is not None:
-            done, missing = self._n_done, self._n_missing
+        done, missing = self._n_done, self._n_missing
+        if self._line is not None or (self._plain and 10 * done // missing > 10 * (done - 1) // missing):
             left = (perf_counter() - self._began) / done * (missing - done)
             words = f"{done} of {number(missing, 'run')}{failed}, about {duration(left)} left"
-            self._line.write(f"{words} (last: {instance} {generator})", last=done == missing)
+            if self._line is None:
+                to_standard_error(words)
+            else:
+                self._line.write(f"{words} (last: {instance} {generator})", last=done == missing)
         if self._bar is not None:
             self._bar.update(self._task, advance=1, description=f"(last: {instance} {generator}{failed})")
 

@@ -82,20 +82,9 @@ def linopy_program(model: Model, scenario_dim: str | None = None) -> tuple[Linea
     expression = model.objective.expression
     used = expression.vars.values.ravel() != -1
     np.add.at(cost, place[expression.vars.values.ravel()[used]], expression.coeffs.values.ravel()[used])
-    return LinearProgram(
-        rows,
-        columns,
-        "objective",
-        "",
-        cost,
-        lower,
-        upper,
-        row_lower,
-        row_upper,
-        sparse.csr_array(sparse.coo_array((values, at), shape=(len(rows), len(columns)))),
-        float(np.sum(expression.const.values)),
-        bool(model.objective.sense == "max"),
-    ), groups
+    matrix = sparse.csr_array(sparse.coo_array((values, at), shape=(len(rows), len(columns))))
+    told = cost, lower, upper, row_lower, row_upper, matrix, float(np.sum(expression.const.values))
+    return LinearProgram(rows, columns, "objective", "", *told, bool(model.objective.sense == "max")), groups
 
 
 def linopy_scenarios(model: Model, dim: str) -> tuple[dict[Hashable, LinearProgram], Groups, set[str]]:

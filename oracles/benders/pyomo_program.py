@@ -90,17 +90,5 @@ def pyomo_program(model: ConcreteModel) -> tuple[LinearProgram, Groups]:
     lower, upper = np.array(bounds, dtype=float).reshape(-1, 2).T
     row_lower, row_upper = np.array(sides, dtype=float).reshape(-1, 2).T + 0.0  # no -0.0
     matrix = sparse.coo_array((entries[2], entries[:2]), shape=(len(rows), len(columns)), dtype=float)
-    return LinearProgram(
-        rows,
-        columns,
-        "objective",
-        "",
-        cost,
-        lower,
-        upper,
-        row_lower,
-        row_upper,
-        sparse.csr_array(matrix),
-        offset,
-        bool(objectives[0].sense == pyo.maximize),
-    ), groups
+    told = cost, lower, upper, row_lower, row_upper, sparse.csr_array(matrix), offset
+    return LinearProgram(rows, columns, "objective", "", *told, bool(objectives[0].sense == pyo.maximize)), groups

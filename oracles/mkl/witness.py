@@ -35,12 +35,6 @@ def vector_of(witness: Mapping[str, Any], name: str, size: int) -> Vector | None
     return values.reshape(size)
 
 
-def number_of(witness: Mapping[str, Any], name: str) -> float:
-    """A number of the witness; 0, which serves as well as any, if it is not there."""
-    value = vector_of(witness, name, 1)
-    return 0.0 if value is None else float(value[0])
-
-
 def claimed(claim: CutClaim, dimension: int, n_summands: int = 1) -> tuple[float, Vector]:
     """Constant and slope of a claim on a function that is a sum of so many."""
     slope = np.asarray(claim.slope, dtype=float)

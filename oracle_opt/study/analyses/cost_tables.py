@@ -92,13 +92,14 @@ def table(
     """
     tau = accuracy(results, tau)
     costs = problem_costs(results, cost=cost, tau=tau, test=test, seeds=seeds)
-    solved = ", ".join(f"{name} {row.solved} of {row.runs}" for name, row in costs.counts.iterrows())
+    solved = (f"{row.solved} of {row.runs}" for row in costs.counts.itertuples())
     what = cost_in_words(cost, results.runs["clock"])
     return Table(
         costs.table.reset_index(),
         f"{what[0].upper()}{what[1:]} to {rounded(tau)}, test '{test}'",
-        f"{costs.sentences} A dash: accuracy not reached. Runs solved: {solved}.{_known_minimum(results, tau)}",
+        f"{costs.sentences} A dash: accuracy not reached.{_known_minimum(results, tau)}",
         compared=tuple(costs.table),
+        last=("runs solved", *[""] * (seeds == "each"), *solved),
     )
 
 

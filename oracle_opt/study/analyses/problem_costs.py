@@ -37,7 +37,7 @@ class ProblemCosts:
     # For every generator the numbers of runs: 'runs' that were wanted; of them 'solved', 'unsolved' (they ended
     # before the test held), 'failed', 'refused' and 'missing' from the results.
     counts: pd.DataFrame
-    sentences: str  # the test, the cost, the problems and what counts as unsolved, for a caption
+    sentences: str  # the cost, the test, the problems and what counts as unsolved, for a caption
     in_general: str  # the same for figures of several accuracies: the test is worded for any tau
 
 
@@ -70,9 +70,10 @@ def problem_costs(results: Runs, *, cost: str, tau: float, test: str, seeds: str
         table = table.groupby(level="instance", sort=False).median()
         n = n.groupby(level="instance", sort=False).first()
     what = cost_in_words(cost, results.runs["clock"])
-    rest = f"Cost: {what}. {problems_in_words(paths, seeds)} {unsolved_in_words(counts, test, paths, costs)}"
+    problems, rest = problems_in_words(paths, seeds), unsolved_in_words(counts, test, paths, costs)
     sentences, in_general = (
-        f"Test '{test}': {TESTS[test].format(tau=word)}. {rest}".strip() for word in (rounded(tau), "tau")
+        f"Cost: {what} until {TESTS[test].format(tau=word)}; {problems} {rest}".strip()
+        for word in (rounded(tau), "tau")
     )
     return ProblemCosts(table, n, counts, sentences, in_general)
 

@@ -37,6 +37,8 @@ class Table:
         Columns of numbers that compete with one another in each row: the best is set in bold.
     largest_is_best : bool
         Whether the best is the largest of them; otherwise it is the least.
+    last : tuple of str
+        A row of words below the data, as of counts; empty if there is none.
     """
 
     __repr__ = one_line
@@ -46,12 +48,15 @@ class Table:
     caption: str
     compared: tuple[str, ...] = ()
     largest_is_best: bool = False
+    last: tuple[str, ...] = ()
 
     def to_markdown(self, path: os.PathLike[str] | str | None = None) -> str:
         """Return the table in Markdown: head, rows, title and caption; write it into the file `path`, if given."""
         head = [escape_markdown(str(name)) for name in self.data]
         marks = ["---:" if self._numeric(name) else "---" for name in self.data]
         rows = [head, marks, *self._cells(escape_markdown, "**{}**", plain_number)]
+        if self.last:
+            rows.append([escape_markdown(word) for word in self.last])
         lines = [f"| {' | '.join(row)} |" for row in rows]
         text = "\n".join((*lines, "", escape_markdown(f"{self.title}. {self.caption}"), ""))
         return _written(text, path)

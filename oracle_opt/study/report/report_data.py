@@ -9,7 +9,7 @@ import numpy as np
 
 import oracle_opt
 from oracle_opt.clocks import kind_of_seconds
-from oracle_opt.line_styles import look
+from oracle_opt.line_styles import N_LOOKS, look
 from oracle_opt.optional import require
 from oracle_opt.study.records import KEY, RUN_COLUMNS
 from oracle_opt.study.report.analyses_data import LEVELS, WIDTH
@@ -79,7 +79,7 @@ def report_data(
         "runs": columns,
         "measures": measures,
         "generators": [{"name": name} | _look(place) for place, name in enumerate(results.order)],
-        "palette": [_look(place) for place in range(7)],
+        "palette": [_look(place) for place in range(N_LOOKS)],
         "curves": curves,
         "code": {
             "alphabet": ALPHABET,
