@@ -24,13 +24,12 @@ from oracle_opt.consistency import contradiction
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, is_infinite
 from oracle_opt.errors import Exhausted, InvalidCut, JournalMismatch, JournalWarning
 from oracle_opt.generator import QueryPointGenerator
-from oracle_opt.listener import Entry, Listener
+from oracle_opt.listener import Entry, Listener, Run
 from oracle_opt.oracle import Oracle
 from oracle_opt.words import literal
 
 if TYPE_CHECKING:
     from oracle_opt.result import Result
-    from oracle_opt.run import Run
 
 ROUNDING = 1e-8  # relative to the value and to the terms of the cut: by so much exact answers may differ
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, floor, log10
+from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,12 +72,13 @@ def literal(name: str) -> str:
 
 
 def label_decades(axis: Any) -> None:
-    """Plain numbers at the decades of a logarithmic axis, and between them where it spans less than two."""
+    """Numbers at the decades of a logarithmic axis, and between them where it spans less than two, in one notation."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     least, most = sorted(axis.get_view_interval())
     decades = log10(most / least) if least > 0 else 0.0
-    axis.set_major_formatter(FuncFormatter(_plain))
+    powers = least > 0 and (least < 1e-3 / 1.001 or most > 1e5)
+    axis.set_major_formatter(FuncFormatter(lambda value, place: _as_power(value) if powers else f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
     if decades < 0.7:
         axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
@@ -86,16 +87,11 @@ def label_decades(axis: Any) -> None:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
 
 
-def _plain(value: float, place: int | None = None) -> str:
-    """Write a number of an axis."""
-    if value <= 0:
-        return f"{value:g}"
-    exponent = log10(value)
-    if -3 < exponent < 5:
-        return f"{value:g}"
-    power = floor(exponent) if ceil(exponent) - exponent > 1e-9 else ceil(exponent)
+def _as_power(value: float) -> str:
+    """Write a positive number of an axis by its power of ten."""
+    power = floor(log10(value) + 1e-9)
     factor = value / 10.0**power
-    return f"$10^{{{power}}}$" if abs(factor - 1) < 1e-9 else f"${factor:g}\\cdot10^{{{power}}}$"
+    return f"$10^{{{power}}}$" if abs(factor - 1) < 1e-6 else f"${factor:g}\\cdot10^{{{power}}}$"
 
 
 def plot_gap(history: History, ax: Axes | None, label: str | None, x: str, clock: str) -> Axes:

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from oracle_opt.arrays import Vector
     from oracle_opt.cuts import Cut, Query
-    from oracle_opt.history import Record
+    from oracle_opt.generator import QueryPointGenerator
+    from oracle_opt.history import HistoryRecorder, Record
     from oracle_opt.oracle import Oracle
     from oracle_opt.result import Result
-    from oracle_opt.run import Run
+
+
+class Run(Protocol):
+    """What a listener reads of a run."""
+
+    oracle: Oracle
+    generator: QueryPointGenerator
+    options: Any  # the arguments of `minimize`
+    start: Vector
+    proposed: str
+    recorder: HistoryRecorder
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.history import Record
-from oracle_opt.listener import Listener
+from oracle_opt.listener import Listener, Run
 from oracle_opt.optional import require
 from oracle_opt.result import Result, named
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress
-
-    from oracle_opt.run import Run
 
 Line = Callable[[str], object]
 FIRST = 10  # calls with a line each

@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hand_results import hand_results
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from small_results import small_results
 
 from oracle_opt import InvalidArgument, MissingPackage
-from oracle_opt.line_styles import COLORS, DASHES, MARKERS, look, marker
+from oracle_opt.line_styles import COLORS, DASHES, MARKERS, label_decades, look, marker
 from oracle_opt.study import GENERATORS
 from oracle_opt.study.analyses.curves import Curves, points, together
 from oracle_opt.study.results import Results
@@ -90,6 +91,17 @@ def test_no_two_of_50_look_alike() -> None:
     assert len({look(i) for i in range(50)}) == 50
     assert len({(look(i)[0], marker(i)) for i in range(50)}) == 50
     assert len({(look(i)[1], marker(i)) for i in range(50)}) == 50
+
+
+@pytest.mark.parametrize(("least", "most", "powers"), [(1e-3, 1.0, False), (1e-4, 1.0, True), (1.0, 3e5, True)])
+def test_an_axis_has_one_notation(least: float, most: float, powers: bool) -> None:
+    figure = Figure()
+    ax = figure.add_subplot(xlim=(least, most), xscale="log")
+    label_decades(ax.xaxis)
+    FigureCanvasAgg(figure).draw()
+    words = [label.get_text() for label in ax.get_xticklabels() if label.get_text()]
+    assert len(words) >= 3
+    assert {"10^" in word for word in words} == {powers}
 
 
 def without_color(line: Line2D) -> tuple[object, ...]:

@@ -52,7 +52,7 @@ def test_forms_of_others_are_at_most_their_bounds(make):
         if trial % 5 == 0:
             few.reset()
         if trial % 5 == 1:
-            few.remember(b, bank.quadratic_forms(b) * (1 + 1e-12))
+            few.last = b, bank.quadratic_forms(b) * (1 + 1e-12)
         near = b + rng.normal(size=N) * 10.0 ** rng.uniform(-12, 1) * (rng.random(N) < 0.3)
         F = few.bounds(near, 0.0)
         assert (true_forms(bank, near) <= F).all()

@@ -1,4 +1,4 @@
-"""The formula that queries have written out in floats is that of all numbers: against radii, and against fractions."""
+"""The formula of kernel learning in floats, of which cuts are made: no more than fractions prove, and hardly less."""
 
 from __future__ import annotations
 
@@ -8,14 +8,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from test_minorants_of_svms import problem
 
-from oracle_opt import Query
-from oracle_opt.oracles import Groups, KernelWeightsOracle, MKLOracle
-from oracle_opt.oracles.mkl.float_formula import least_in_floats, longest_multiple, proven_in_floats, value_in_floats
-from oracle_opt.oracles.mkl.formula import least, proven, value_at
-from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
-from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, SquaredHinge
+from oracle_opt.oracles import Groups
+from oracle_opt.oracles.mkl.formula import Proven, least, proven, value_at
 from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.proof.floats import Floats
 from oracle_opt.proof.rationals import Fractions
@@ -38,9 +33,13 @@ def piecewise(rng: np.random.Generator) -> tuple[Separable, np.ndarray]:
     return loss, b
 
 
+def proven_of(loss: Separable, b: np.ndarray, moved: float, forms: Floats) -> Proven:
+    return proven(loss, b, moved, forms, partial(loss.longest_multiple, b), Floats)
+
+
 @pytest.mark.parametrize("seed", range(300))
-def test_what_is_written_out_is_the_formula(seed: int) -> None:
-    """It proves no more than fractions do, and no less than floats with radii, up to rounding."""
+def test_floats_prove_no_more_than_fractions(seed: int) -> None:
+    """And no less, up to rounding."""
     rng = np.random.default_rng(seed)
     loss, b = piecewise(rng)
     moved = rng.choice([0.0, 1e-15, 1e-6, 0.3])
@@ -49,23 +48,21 @@ def test_what_is_written_out_is_the_formula(seed: int) -> None:
     S[rng.random(p) < 0.2] = -1e-12
     near, w = Floats(S, np.full(p, wrong)), rng.dirichlet(np.ones(p)) - 1e-12 * (rng.random(p) < 0.1)
     above = Fractions.of(S) + Fractions.of(np.full(p, wrong))
-    limit, simplex = longest_multiple(loss, b), Groups(p)
-    assert limit == loss.longest_multiple(b)
-    found = proven_in_floats(loss, b, moved, near)
-    numbers = proven(loss, b, moved, near, partial(loss.longest_multiple, b), Floats)
+    limit, simplex = loss.longest_multiple(b), Groups(p)
+    found = proven_of(loss, b, moved, near)
     # a longest multiple is rounded down
     most = Fraction(limit) * Fraction(1 + 1e-15) if np.isfinite(limit) else Fraction(10**30)
     truth = proven(loss, b, moved, above, lambda: most if limit > 1 else Fraction(1), Fractions)
     assert found.scalable == truth.scalable
     assert (Fractions.of(found.forms) - truth.forms).x.min() >= 0
-    value, bound = value_in_floats(found, w), least_in_floats(found)
-    assert Fraction(value) <= value_at(truth, w).x
-    assert Fraction(bound) <= least(truth, simplex)
+    value, bound = value_at(found, w).below(), least(found, simplex)
+    true_value, true_bound = value_at(truth, w).x, least(truth, simplex)
+    assert Fraction(value) <= true_value
+    assert Fraction(bound) <= true_bound
     size = np.abs(loss.linear) @ np.abs(b) + (np.abs(loss.linear).max() + 1.0) * moved + abs(w) @ np.abs(found.forms)
     size += 0.0 if loss.ridge is None else float(loss.ridge.max() * (np.abs(b).sum() + 1.0) ** 2)
-    assert value >= value_at(numbers, w).below() - CLOSE * size
-    known = least(numbers, simplex)
-    assert bound >= known - CLOSE * max(size, known)
+    assert value >= true_value - CLOSE * size
+    assert bound >= true_bound - CLOSE * max(size, float(true_bound))
 
 
 def test_multiples_at_which_a_bound_is_best_are_found() -> None:
@@ -81,30 +78,16 @@ def test_multiples_at_which_a_bound_is_best_are_found() -> None:
         (1.0, -1e-30, 5.0, 5.0),
     ):
         loss, b = Separable(np.array([linear]), np.array([-limit]), np.array([limit])), np.ones(1)
-        found = proven_in_floats(loss, b, 0.0, Floats(np.array([largest, 0.5 * largest])))
-        assert least_in_floats(found) == pytest.approx(best, rel=1e-14, abs=1e-14)
+        found = proven_of(loss, b, 0.0, Floats(np.array([largest, 0.5 * largest])))
+        assert least(found, Groups(2)) == pytest.approx(best, rel=1e-14, abs=1e-14)
         fixed = replace(found, scalable=False)
-        assert least_in_floats(fixed) == pytest.approx(linear - 0.5 * max(largest, 0.5 * largest), rel=1e-14)
+        assert least(fixed, Groups(2)) == pytest.approx(linear - 0.5 * max(largest, 0.5 * largest), rel=1e-14)
 
 
 def test_what_is_beyond_all_floats_proves_nothing() -> None:
     loss = Separable(np.array([1e300, 1.0]), np.full(2, -1e300), np.full(2, 1e300))
     with np.errstate(all="ignore"):
-        found = proven_in_floats(loss, np.array([1e200, 0.0]), 0.0, Floats(np.ones(2)))
-        assert value_in_floats(found, np.full(2, 0.5)) == -np.inf
-        assert least_in_floats(found) == 0.0  # of the multiple 0
-        assert least_in_floats(replace(found, scalable=False)) == -np.inf
-
-
-@pytest.mark.parametrize("loss", [Hinge(3.0), SquaredHinge(2.0), EpsilonInsensitive(2.0, 0.1)], ids=repr)
-def test_the_oracle_of_one_machine_answers_as_that_of_several(loss) -> None:
-    """Its cuts are those of the formula on numbers, which all others use."""
-    rng, bank, y, _ = problem(3)
-    one = MKLOracle(bank, y, loss)
-    other = KernelWeightsOracle([KernelMachine(bank, y, loss)], Groups(3))
-    for w in rng.dirichlet(np.ones(3), 12):
-        cut, known = one.query(Query(w)), other.query(Query(w))
-        assert cut.value == pytest.approx(known.value, rel=1e-13)
-        assert cut.upper == pytest.approx(known.upper, rel=1e-13)
-        assert cut.lower_bound == pytest.approx(known.lower_bound, rel=1e-12)
-        np.testing.assert_allclose(cut.subgradient, known.subgradient, rtol=1e-13)
+        found = proven_of(loss, np.array([1e200, 0.0]), 0.0, Floats(np.ones(2)))
+        assert value_at(found, np.full(2, 0.5)).below() == -np.inf
+        assert least(found, Groups(2)) == 0.0  # of the multiple 0
+        assert least(replace(found, scalable=False), Groups(2)) == -np.inf

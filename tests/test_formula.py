@@ -202,7 +202,7 @@ class Rough(Groups):
         super().__init__(1)
         self.known = known
 
-    def best_multiple(self, proof):
+    def best_multiple(self, proof, cost):
         return 4.0
 
     def cost_of_multiples(self, F):

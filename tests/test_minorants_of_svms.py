@@ -8,8 +8,7 @@ from scipy.optimize import minimize as scipy_minimize
 
 from oracle_opt import Query
 from oracle_opt.oracles import GramBank, MKLOracle, RandomBlock
-from oracle_opt.oracles.mkl.float_formula import forms_near
-from oracle_opt.oracles.mkl.formula import proven
+from oracle_opt.oracles.mkl.formula import forms_near, proven
 from oracle_opt.oracles.svm import Hinge, solve_csvc
 from oracle_opt.proof.floats import Floats
 

@@ -8,7 +8,7 @@ import pytest
 
 from oracle_opt import Curvature, InvalidArgument, Query, Simplex, minimize
 from oracle_opt.generators import SPG, Kelley, LevelSet, NewtonBundle
-from oracle_opt.oracles import GramBank, SharedWeightsOracle
+from oracle_opt.oracles import GramBank, Groups, KernelMachine, KernelWeightsOracle, SharedWeightsOracle
 from oracle_opt.oracles.mkl import ElasticNet, EntropyRegularizer, GMKLOracle, LpRegularizer, MKLOracle, Regularizer
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 from oracle_opt.testing import check_oracle
@@ -106,6 +106,20 @@ def test_models_and_the_table_of_weights_are_those_of_the_run() -> None:
         assert np.allclose(model.decision_function(KERNELS), values[:, m], atol=1e-12)
     assert oracle.weights(result)["weight"].tolist() == result.point.tolist()
     assert oracle.weights(result, largest_first=True)["name"][0] == f"kernel {result.point.argmax()}"
+
+
+def test_machines_over_groups_of_kernels_decide_by_their_own_losses() -> None:
+    """With the weights of the kernels that the machines had, and not those of the point, which the groups divide."""
+    of = [KernelMachine(BANK, LABELS[0], C=1.0), KernelMachine(BANK, np.arange(N) / N, EpsilonInsensitive(1.0, 0.01))]
+    oracle = KernelWeightsOracle(of, Groups(P, [range(P - 1), [P - 1]]))
+    cut = minimize(oracle, rtol=1e-4).cut
+    values, predicted = oracle.decision_function(cut, KERNELS), oracle.predict(cut, KERNELS)
+    for m, model in enumerate(oracle.models(cut)):
+        assert np.allclose(model.decision_function(KERNELS), values[:, m], atol=1e-12)
+        assert np.array_equal(of[m].loss.predict(values[:, m]), predicted[:, m])
+    assert oracle.weights(cut)["weight"].to_numpy() == pytest.approx(cut.extras["kernel_weights"])
+    with pytest.raises(InvalidArgument, match="2 machines: ask for its `models`"):
+        oracle.model(cut)
 
 
 def test_the_curvature_is_that_of_the_sum() -> None:

@@ -12,7 +12,7 @@ from oracle_opt.history import Record
 from oracle_opt.learn.callback_support import FitTasks
 from oracle_opt.learn.formulation import kernel_weights
 from oracle_opt.oracles import KernelBank, KernelModel, ProductBank, SharedWeightsOracle
-from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
+from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle
 
 
 class FitWatcher:
@@ -29,7 +29,7 @@ class FitWatcher:
         self._gaps: list[float] = []
         self._n_calls: list[int] = []
 
-    def begins(self, oracle: SVMOracle | SharedWeightsOracle) -> None:
+    def begins(self, oracle: KernelWeightsOracle) -> None:
         """A run is about to begin."""
         self._oracle = oracle
         self._best: ObjectiveCut | None = None

@@ -26,9 +26,9 @@ from oracle_opt.learn.formulation import (
     own_generator,
     start_of,
 )
-from oracle_opt.oracles import KernelModel, MKLOracle, SharedWeightsOracle
+from oracle_opt.oracles import KernelModel, MKLOracle
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
-from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
+from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle
 from oracle_opt.oracles.svm import Loss
 
 PATIENCE = 30  # calls in which the best value of a problem that is not convex has to fall
@@ -112,13 +112,11 @@ class Training:
             certificates=tuple(result.certificate() for result, _ in runs) if self.certify else (),
         )
 
-    def _oracle(self, bank: KernelBank | ProductBank, problem: MachineProblem, norm: Norm) -> SVMOracle:
+    def _oracle(self, bank: KernelBank | ProductBank, problem: MachineProblem, norm: Norm) -> KernelWeightsOracle:
         part = bank if problem.points.size == bank.n_points else bank.on(problem.points)
         return make_oracle(norm, part, problem.y, problem.loss, self.memory_budget)
 
-    def _solved(
-        self, number: int, oracle: SVMOracle | SharedWeightsOracle, starts: Sequence[Start]
-    ) -> tuple[Result, ObjectiveCut]:
+    def _solved(self, number: int, oracle: KernelWeightsOracle, starts: Sequence[Start]) -> tuple[Result, ObjectiveCut]:
         """The run of one oracle, and its best cut; a warning where it did not reach the gap that was asked for."""
         start = starts[number] if number < len(starts) else None
         watcher = self.watcher
@@ -173,10 +171,9 @@ def proven_gap(result: Result) -> float:
     return np.inf if result.status.disproved else result.relative_gap
 
 
-def n_duals(oracle: SVMOracle | SharedWeightsOracle) -> int:
+def n_duals(oracle: KernelWeightsOracle) -> int:
     """Number of dual variables of all machines of an oracle."""
-    machines = oracle.machines if isinstance(oracle, SharedWeightsOracle) else [oracle]
-    return sum(one.bank.n_points for one in machines)
+    return sum(one.bank.n_points for one in oracle.machines)
 
 
 def warn_of(result: Result, rtol: float, oracle: Oracle) -> None:

@@ -28,8 +28,8 @@ from oracle_opt.oracles import (
     SharedWeightsOracle,
 )
 from oracle_opt.oracles.kernels import KernelBank
+from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights
-from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
 from oracle_opt.oracles.svm import Loss
 from oracle_opt.words import shown
 
@@ -61,7 +61,7 @@ def checked_norm(norm: Any) -> Norm:
 
 def make_oracle(
     norm: Norm, bank: KernelBank | ProductBank, y: Vector | None, loss: Loss, memory_budget: int
-) -> SVMOracle:
+) -> KernelWeightsOracle:
     """Return the oracle of one machine."""
     if isinstance(bank, ProductBank):
         return GMKLOracle(bank, y, LpRegularizer(1.0, power=1.0), loss=loss, memory_budget=memory_budget)

@@ -77,8 +77,16 @@ class Floats(Numbers):
 
     def __add__(self, other: Any) -> Self:
         """Sum."""
-        other = self.of(other)
+        other = other if type(other) is Floats else self.of(other)
         x = self.x + other.x
+        if self.r is EXACT and other.r is EXACT:
+            return type(self)(x, EPS * abs(x))
+        return type(self)(x, (self.r + other.r + EPS * abs(x)) * ON)
+
+    def __sub__(self, other: Any) -> Self:
+        """Difference."""
+        other = other if type(other) is Floats else self.of(other)
+        x = self.x - other.x
         if self.r is EXACT and other.r is EXACT:
             return type(self)(x, EPS * abs(x))
         return type(self)(x, (self.r + other.r + EPS * abs(x)) * ON)
@@ -88,8 +96,15 @@ class Floats(Numbers):
         return type(self)(-self.x, self.r)
 
     def __mul__(self, other: Any) -> Self:
-        """Product; that with 0 is 0."""
-        other = self.of(other)
+        """Product; that with 0 is 0, and that with 1 is exact."""
+        if type(other) is float:
+            if other == 1.0:
+                return self
+            if other != 0.0 and (self.r is not EXACT or type(self.x) is not float or self.x != 0.0):
+                x = self.x * other
+                r = EPS * abs(x) + 4 * SMALLEST
+                return type(self)(x, r if self.r is EXACT else (r + self.r * abs(other)) * ON)
+        other = other if type(other) is Floats else self.of(other)
         for one, two in ((self, other), (other, self)):
             if one.r is EXACT and type(one.x) is float and one.x == 0.0:
                 return type(self)(np.zeros(two.x.shape) if np.ndim(two.x) else 0.0)
@@ -128,10 +143,10 @@ class Floats(Numbers):
 
     def dot(self, other: Any) -> Self:
         """Sum of products, in any order."""
-        other = self.of(other)
+        other = other if type(other) is Floats else self.of(other)
         a, b = self.x, other.x
         size_a, size_b, n = np.abs(a), np.abs(b), a.size
-        k = depth(n) + 8
+        k = (n if n <= 2 * BLOCK else depth(n)) + 8
         r = EPS * k * float(size_a.dot(size_b)) + n * SMALLEST
         if other.r is not EXACT:
             r += _dot(size_a, other.r) * (1.0 + EPS * (n + 8)) + n * SMALLEST

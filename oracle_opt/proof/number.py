@@ -2,7 +2,7 @@
 
 A formula is a function of numbers: it makes them with ``numbers.of``, where `numbers` is `Floats` or `Fractions`,
 combines them by the methods of `Numbers`, and ends in `below` or `above`. Run in floats it makes the cut, run in
-fractions it is the proof. Cuts of kernel learning come from a copy in plain floats, oracles/mkl/float_formula.py.
+fractions it is the proof.
 """
 
 from __future__ import annotations

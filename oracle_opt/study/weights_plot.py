@@ -15,7 +15,7 @@ from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.line_styles import COLORS, MARKERS, literal
 from oracle_opt.optional import require
-from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
+from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle
 from oracle_opt.result import Result
 from oracle_opt.study.plot_style import SCREEN, fonts, new_figure
 from oracle_opt.words import shown
@@ -44,7 +44,9 @@ class Bar(NamedTuple):
     lengths: NDArray[np.float64]
 
 
-def plot_weights(weights: Any, ax: Axes | None = None, *, oracle: SVMOracle | None = None, n_named: int = 12) -> Axes:
+def plot_weights(
+    weights: Any, ax: Axes | None = None, *, oracle: KernelWeightsOracle | None = None, n_named: int = 12
+) -> Axes:
     """Draw the weights of kernels: a bar for each of the largest, colored by group; the others of a group are one bar.
 
     Parameters
@@ -79,7 +81,7 @@ def plot_weights(weights: Any, ax: Axes | None = None, *, oracle: SVMOracle | No
     ['a', 'b']
     """
     require("matplotlib", "plot", "pictures of weights")
-    if isinstance(weights, Result | ObjectiveCut) and isinstance(oracle, SVMOracle):
+    if isinstance(weights, Result | ObjectiveCut) and isinstance(oracle, KernelWeightsOracle):
         weights = oracle.weights(weights)
     given = _weights_of(weights)
     order, bars = _bars(given, whole("n_named", n_named))

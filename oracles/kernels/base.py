@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -277,4 +278,4 @@ def charged(error: float) -> float:
 
 def _sizes(v: Vector) -> tuple[int, float, float]:
     """How many entries are not 0, their sum of sizes, and the norm."""
-    return int(np.count_nonzero(v)), float(np.abs(v).sum()), float(np.linalg.norm(v))
+    return int(np.count_nonzero(v)), float(np.abs(v).sum()), sqrt(v.dot(v))

@@ -32,11 +32,13 @@ class CombinedKernel:
 
     def at(self, weights: Vector, ridge: Vector | None) -> Matrix:
         """Combined kernel at these weights with a ridge, which is valid until another one is asked for."""
-        if self._weights is None or not np.array_equal(self._weights, weights):
+        if self._weights is None or not (self._weights == weights).all():
             self._weights = None
             self.bank.combine(weights, out=self._kernel)
-            self._diagonal, self._ridge, self._weights = self._kernel.diagonal().copy(), None, weights.copy()
+            self._ridge, self._weights = None, weights.copy()
         if ridge is not self._ridge:
+            if self._ridge is None:
+                self._diagonal = self._kernel.diagonal().copy()
             self._kernel.flat[:: len(self._kernel) + 1] = self._diagonal if ridge is None else self._diagonal + ridge
             self._ridge = ridge
         return self._kernel

@@ -40,8 +40,8 @@ class FewKernels:
         self.kernels: Indices | None = None
         self.bank: KernelBank | None = None  # these alone
         self.machine: SVMMachine | None = None  # solves on it
-        self._b: Vector | float = 0.0
-        self._forms: Vector | float = 0.0
+        # Dual variables, and at least the forms of all kernels there.
+        self.last: tuple[Vector | float, Vector | float] = 0.0, 0.0
 
     def use(
         self, kernels: Indices, make: Callable[[KernelBank], SVMMachine], start: Vector | None
@@ -60,19 +60,16 @@ class FewKernels:
         """Whether no other kernel has a weight."""
         return self.kernels is not None and np.count_nonzero(weights[self.kernels]) == np.count_nonzero(weights)
 
-    def remember(self, b: Vector, F: Vector) -> None:
-        """Take up forms of all kernels at b, or more than these: F, ndarray of shape (p,)."""
-        self._b, self._forms = b, F
-
     def bounds(self, b: Vector, imbalance: float) -> Vector:
         """At least the forms of all kernels at whatever differs from b as `proven` says: ndarray of shape (p,)."""
-        D = b - self._b
+        before, forms = self.last
+        D = b - before
         size = float(np.abs(D).sum())
         one, two = size, float(np.linalg.norm(D))
         if self._bank.nonnegative:
             one = float(np.hypot(size, abs(float(D.sum())) + EPS * D.size * size)) * np.sqrt(0.5)
         of_largest, of_trace = self._roots_of_sizes
-        rounding, roots = 1.0 + EPS * (D.size + 16), np.sqrt(np.maximum(self._forms, 0.0))
+        rounding, roots = 1.0 + EPS * (D.size + 16), np.sqrt(np.maximum(forms, 0.0))
         F = np.empty(self._bank.n_kernels)
         np.add(np.minimum(rounding * one * of_largest, rounding * two * of_trace), roots, out=F)
         F *= F

@@ -1,4 +1,4 @@
-"""The formula of kernel learning, in floats with a radius or in fractions; float_formula.py has a copy for cuts.
+"""The formula of kernel learning, in floats with a radius or in fractions.
 
     f(w) = r(w) + max over c in the simplex of groups, max over b_1 .. b_M of
            sum_m L_m(b_m) - 1/2 sum_j (1 / c_j) sum of w_k S_k(b) over k in group j,
@@ -26,8 +26,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from oracle_opt.arrays import Vector
+import numpy as np
+
+from oracle_opt.arrays import EPS, Vector
+from oracle_opt.oracles.kernels.base import KernelBank
 from oracle_opt.oracles.svm.loss_dual import LossDual
+from oracle_opt.proof.floats import Floats
 from oracle_opt.proof.number import Numbers
 
 
@@ -76,6 +80,29 @@ def proven(
     return Proven(linear, quadratic, forms.above(), longest, loss.total == 0)
 
 
+def forms_near(bank: KernelBank, b: Vector, moved: float, S: Vector, error: tuple[float, float]) -> Floats:
+    """Forms where entries differ from b by e in all: of S_k ``(2 norm(b, 1) + e) e max(diag K_k)`` at most."""
+    wrong = wrong_forms(bank, error)
+    if moved:
+        wrong = wrong + moved * (2.0 * float(np.abs(b).sum()) + moved) * bank.sizes[0]
+    return Floats(S, wrong * (1.0 + EPS * (b.size + 8)))
+
+
+def moved_of(bank: KernelBank, S: Floats, b: Vector, moved: float) -> Floats:
+    """The forms at any point so near to b, as `forms_near`, where they are small: by Cauchy and Schwarz."""
+    size, n = bank.sizes[0], b.size
+    most = S.above() + n * EPS * size * float(b @ b)
+    wrong = moved * (2.0 * np.sqrt(size * np.maximum(most, 0.0)) + 2.0 * moved * size)
+    return Floats(S.x, (S.r + wrong) * (1.0 + EPS * (n + 8)))
+
+
+def wrong_forms(bank: KernelBank, error: tuple[float, float]) -> Vector:
+    """How wrong each form may be: an error over the largest diagonal entries, and one over the traces."""
+    largest, trace = bank.sizes
+    wrong: Vector = error[0] * largest if error[1] == np.inf else np.minimum(error[0] * largest, error[1] * trace)
+    return wrong
+
+
 class WeightCosts(Protocol):
     """What the formula asks of a set of weights, as `WeightSet` says it."""
 
@@ -88,15 +115,15 @@ class WeightCosts(Protocol):
     def cost_of_multiples(self, F: Numbers) -> Callable[[float | Fraction], Numbers | None]:
         """From t to ``sup over w of t**2 / 2 w @ F - r(w)``, with the best c."""
 
-    def best_multiple(self, proof: Proven) -> float | Fraction:
-        """About the best t."""
+    def best_multiple(self, proof: Proven, cost: Callable[[float], Numbers | None]) -> float | Fraction:
+        """About the best t, with the cost of multiples."""
 
 
 def value_at(proof: Proven, w: Vector, scale: Any = None) -> Numbers:
     """The minorant at weights w, without r: ``linear - quadratic - 1/2 w @ (forms * scale)``, the scale being 1 / c."""
     numbers = type(proof.linear)
-    F = numbers.of(proof.forms)
-    return proof.constant - numbers.of(w).dot(F if scale is None else F * scale) * 0.5
+    F = proof.forms if scale is None else numbers.of(proof.forms) * scale
+    return proof.linear - proof.quadratic - numbers.of(w).dot(F) * 0.5
 
 
 def excess(constant: Any, slope: Any, proof: Proven, weights: WeightCosts, c: Vector | None = None) -> Numbers | None:
@@ -118,11 +145,11 @@ def least(proof: Proven, weights: WeightCosts) -> Any:
 
     def bound(t: float | Fraction) -> Any:
         of = cost(t)
-        return None if of is None else (numbers.of(t) * (proof.linear - proof.quadratic * t) - of).below()
+        return None if of is None else ((proof.linear - proof.quadratic * t) * t - of).below()
 
     if not proof.scalable:
         return bound(1.0)
-    t: float | Fraction = weights.best_multiple(proof)
+    t: float | Fraction = weights.best_multiple(proof, cost)
     if t > 1.0:
         t = min(t, proof.longest())
     known = [bound(t)]
@@ -130,7 +157,7 @@ def least(proof: Proven, weights: WeightCosts) -> Any:
         known.append(bound(0.0))
     if 0.999 <= t != 1.0:
         known.append(bound(1.0))
-    return max((one for one in known if one is not None), default=None)
+    return known[0] if len(known) == 1 else max((one for one in known if one is not None), default=None)
 
 
 def upper_at(

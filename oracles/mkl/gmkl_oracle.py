@@ -15,14 +15,13 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank, ProductBank
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.dual_query import DualQuery
-from oracle_opt.oracles.mkl.float_formula import proof_of_products
-from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine, part_of
-from oracle_opt.oracles.mkl.kernel_weights_oracle import error_above
+from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine
+from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle, error_above, part_of
+from oracle_opt.oracles.mkl.matrix_free_machine import proof_of_products
 from oracle_opt.oracles.mkl.mkl_problem import KernelWeights, MKLProblem
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.regularizer import ROUNDING, Regularizer, regularize
 from oracle_opt.oracles.mkl.regularizers import LpRegularizer
-from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
 from oracle_opt.oracles.mkl.weights import Regularized, checked_query_point
 from oracle_opt.oracles.svm import Loss, SVMSolution
 from oracle_opt.oracles.svm.pieces import Pieces, imbalance
@@ -32,7 +31,7 @@ from oracle_opt.proof.floats import Floats
 from oracle_opt.words import shown
 
 
-class GMKLOracle(SVMOracle):
+class GMKLOracle(KernelWeightsOracle):
     """``T(d) = r(d) + max over b of L(b) - 1/2 b @ K(d) @ b``, d >= 0, b the signed dual variables of a loss.
 
     L, a box and the sum of b are those of the loss: with the hinge ``b = y*a`` and ``L(b) = sum(a)``. A query solves
@@ -101,6 +100,7 @@ class GMKLOracle(SVMOracle):
     """
 
     witness = ("signed_dual", "bias", "bound_dual")
+    single = True
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class GMKLOracle(SVMOracle):
         machine = KernelMachine(
             bank, y, loss, C=C, accuracy=accuracy, max_steps=max_steps, memory_budget=memory_budget, most_updates=0
         )
-        super().__init__(machine, Regularized(bank.n_kernels, regularizer, radius))
+        super().__init__([machine], Regularized(bank.n_kernels, regularizer, radius), accuracy=machine.accuracy)
         self.regularizer = regularizer
         self.domain: KernelWeights = KernelWeights(bank.n_kernels, radius, regularizer, self._problem())
 
@@ -200,7 +200,7 @@ class GMKLOracle(SVMOracle):
         status, n = SVMStatus.CONVERGED, query.n_steps
         svm = SVMSolution(b, -np.inf, proof.upper, proof.gap, proof.bias, np.inf, n, 0, status, gradient, moved)
         part = part_of(self.machine, self.bank, svm, S, proof.error, {})
-        return self._cut(query, point, self._round(d, None, [part]))
+        return self._cut(query, point, self._round(d, [part]))
 
     def _problem(self) -> MKLProblem | None:
         """What the methods made for a smooth conjugate work on; None for products, and where there is none."""

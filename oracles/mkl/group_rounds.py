@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.oracles.kernels import KernelBank
-from oracle_opt.oracles.mkl.float_formula import moved_of
 from oracle_opt.oracles.mkl.form_proof import MOST_ENTRIES, forms_by_parts, forms_of_products, products_by_parts
-from oracle_opt.oracles.mkl.formula import Proven, value_at
-from oracle_opt.oracles.mkl.kernel_machine import KernelMachine, Part
+from oracle_opt.oracles.mkl.formula import Proven, moved_of, value_at
+from oracle_opt.oracles.mkl.kernel_machine import KernelMachine
 from oracle_opt.oracles.mkl.weights import FLOOR, Groups, WeightSet
 from oracle_opt.oracles.svm import SVMSolution
 from oracle_opt.oracles.svm.pieces import Pieces
@@ -32,6 +32,16 @@ SMALL = 1e-3  # a weight below which the next query begins where a machine was s
 FALLS, PATIENCE = 0.9, 8  # a factor by which the error of a query has to fall once in so many rounds
 GROWS = 1.1  # a weight that the next round would make so many times larger has not come back yet
 SETTLED = 1e-12  # relative change of the weights below which the next round is this one
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """The solution of one machine at the weights of a query, and what it proves."""
+
+    svm: SVMSolution
+    S: Vector
+    proof: Proven
+    told: dict[str, Any]
 
 
 @dataclass(slots=True, eq=False)
@@ -137,30 +147,24 @@ def extrapolated(tried: list[Vector], found: list[Vector], least: float) -> Vect
     return normalized
 
 
-def round_of(weights: WeightSet, w: Vector, c: Vector | None, parts: list[Part]) -> Round:
-    """What the machines prove together at the best weights of the groups for their forms, and an upper bound."""
+def round_of_groups(weights: WeightSet, w: Vector, c: Vector | None, parts: list[Part]) -> Round:
+    """What machines solved at weights c prove at the best weights of the groups for their forms, and an upper bound."""
+    assert isinstance(weights, Groups)
+    assert c is not None
+    S = np.sum([one.S for one in parts], axis=0)[weights.order]
     proof = reduce(add, (one.proof for one in parts))
+    proof = proof.with_forms(proof.forms[weights.order])
+    W = (Floats.of(w) * proof.forms).group_sums(weights.starts)
+    # The hyperplane has group norms W / c**2; its primal objective takes the largest, and P the sum of W / c.
+    # W is known up to the error of the forms. Where a group tells nothing, all of it is that error.
+    low = (Floats.of(w) * (2.0 * S - proof.forms)).group_sums(weights.starts)
+    more = ((W / (Floats.of(c) * c)).max() - (low / c).sum()) * 0.5
     upper = reduce(add, (Floats(one.svm.primal_objective) for one in parts))
-    solved_at, scale, unsure = c, None, 0.0
-    if c is not None:
-        assert isinstance(weights, Groups)
-        proof, S = (
-            proof.with_forms(proof.forms[weights.order]),
-            np.sum([one.S for one in parts], axis=0)[weights.order],
-        )
-        W = (Floats.of(w) * proof.forms).group_sums(weights.starts)
-        # The hyperplane has group norms W / c**2; its primal objective takes the largest, and P the sum of W / c.
-        # W is known up to the error of the forms. Where a group tells nothing, all of it is that error.
-        low = (Floats.of(w) * (2.0 * S - proof.forms)).group_sums(weights.starts)
-        more = ((W / (Floats.of(c) * c)).max() - (low / c).sum()) * 0.5
-        upper = upper + more.maximum(0.0) * max(one.svm.stretch for one in parts)
-        unsure = 0.5 * float((W.x / c**2).max() - (low.x / c**2).max() + ((W.x - low.x) / c).sum())
-        c = weights.shares(W.above())
-        scale = (1.0 / Floats.of(c))[weights.group_of]
-    value, fixed = value_at(proof, w, scale), weights.regularized(w, Floats)
-    if fixed is not None:
-        value, upper = value + fixed, upper + fixed
-    return Round(parts, proof, w, solved_at, c, float(value.below()), float(upper.above()), unsure)
+    upper = upper + more.maximum(0.0) * max(one.svm.stretch for one in parts)
+    unsure = 0.5 * float((W.x / c**2).max() - (low.x / c**2).max() + ((W.x - low.x) / c).sum())
+    best = weights.shares(W.above())
+    value = value_at(proof, w, (1.0 / Floats.of(best))[weights.group_of])
+    return Round(parts, proof, w, c, best, float(value.below()), float(upper.above()), unsure)
 
 
 def sharper(

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,17 +15,14 @@ from oracle_opt.oracles.kernels import JoinedBank, KernelBank, ProductBank
 from oracle_opt.oracles.kernels.base import COARSE
 from oracle_opt.oracles.kernels.on_the_fly import OnTheFlyBank
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
-from oracle_opt.oracles.mkl.float_formula import forms_near, proven_in_floats
-from oracle_opt.oracles.mkl.formula import Proven, proven
 from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine, least_budget
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
-from oracle_opt.oracles.svm import Hinge, Loss, SVMSolution
+from oracle_opt.oracles.svm import Hinge, Loss
 from oracle_opt.oracles.svm.checked_data import array_of
 from oracle_opt.oracles.svm.curvature_factor import curvature_factor
 from oracle_opt.oracles.svm.loss import checked_dual
 from oracle_opt.oracles.svm.loss_dual import LossDual
-from oracle_opt.proof.floats import Floats
 from oracle_opt.words import shown
 
 # Bytes that a combined kernel, or what takes its place, may take by default.
@@ -165,41 +159,6 @@ def chosen_loss(loss: Loss | float | ArrayLike | None, C: float | ArrayLike | No
         except InvalidArgument as problem:
             raise InvalidArgument(f"`loss` must be a Loss or the C of Hinge, got {shown(loss)}: {problem}") from problem
     return instance("loss", loss, Loss, "a Loss such as Hinge(C=100.0) or EpsilonInsensitive(C=100.0, epsilon=0.1)")
-
-
-@dataclass(slots=True, eq=False)
-class Part:
-    """The solution of one machine at the weights of a query, and what it proves."""
-
-    svm: SVMSolution
-    S: Vector
-    error: tuple[float, float]
-    proof: Proven
-    told: dict[str, Any]
-
-
-def solved(of: KernelMachine, solver: SVMMachine, bank: KernelBank, d: Vector, wanted: float | None) -> Part:
-    """Solve a machine at weights d of the kernels of a bank."""
-    svm = solver.solve(d, wanted)
-    S, error = solver.forms(svm.signed_dual)
-    return part_of(of, bank, svm, S, error, solver.extras())
-
-
-def part_of(
-    of: KernelMachine, bank: KernelBank, svm: SVMSolution, S: Vector, error: tuple[float, float], told: dict[str, Any]
-) -> Part:
-    """What a solution proves whose forms are wrong by an error as of `KernelBank.form_error`."""
-    return Part(svm, S, error, proof_of(of, bank, svm.signed_dual, svm.imbalance, S, error), told)
-
-
-def proof_of(
-    of: KernelMachine, bank: KernelBank, b: Vector, moved: float, S: Vector, error: tuple[float, float]
-) -> Proven:
-    """What dual variables prove that differ from feasible ones by entries which add up to `moved` at most."""
-    forms, loss = forms_near(bank, b, moved, S, error), of.dual.piecewise
-    if loss is not None:
-        return proven_in_floats(loss, b, moved, forms)
-    return proven(of.dual, b, moved, forms, partial(of.dual.longest_multiple, b), Floats)
 
 
 def factor_of(of: KernelMachine, solver: SVMMachine, d: Vector, b: Vector) -> Matrix | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial, reduce
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,24 +14,33 @@ from numpy.typing import ArrayLike
 from oracle_opt.answers.analytic_update import AnalyticUpdate
 from oracle_opt.answers.answer import Answer
 from oracle_opt.answers.curvature import Curvature
-from oracle_opt.arguments import floats, instance, instances, real, whole
-from oracle_opt.arrays import EPS, Vector
+from oracle_opt.arguments import flag, floats, instance, instances, real, whole
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.optional import require
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.dense_machine import CombinedKernel, DenseMachine
 from oracle_opt.oracles.mkl.form_proof import made_feasible
-from oracle_opt.oracles.mkl.formula import Proven, least, value_at
-from oracle_opt.oracles.mkl.group_rounds import GroupRounds, Round, round_of, sharper, started
-from oracle_opt.oracles.mkl.kernel_machine import KernelMachine, Part, factor_of, proof_of, solved
+from oracle_opt.oracles.mkl.formula import Proven, forms_near, least, proven, value_at
+from oracle_opt.oracles.mkl.group_rounds import GroupRounds, Part, Round, round_of_groups, sharper, started
+from oracle_opt.oracles.mkl.kernel_machine import KernelMachine, factor_of
+from oracle_opt.oracles.mkl.kernel_model import KernelModel, some_of
 from oracle_opt.oracles.mkl.kernel_weights_proof import KernelWeightsProof
 from oracle_opt.oracles.mkl.matrix_free_machine import MatrixFreeMachine
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.mkl.weights import Groups, Regularized, WeightSet, checked_query_point, lowered
+from oracle_opt.oracles.svm import SVMSolution
+from oracle_opt.oracles.svm.svm_solution import decision_values
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.floats import Floats
 from oracle_opt.words import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from oracle_opt.result import Result
 
 
 class KernelWeightsOracle(Oracle):
@@ -89,7 +98,9 @@ class KernelWeightsOracle(Oracle):
 
     witness: tuple[str, ...] = ("signed_dual", "bias", "group_weights", "machine_weights")
     machines: Sequence[Any]  # a `KernelMachine` each, or an oracle of one
-    single = False  # whether cuts are laid out for the one machine there is
+    single = False  # whether cuts are laid out for the one machine there is, `machine`
+    machine: KernelMachine
+    bank: Any
     of_products = False  # whether the machines are on products of kernels, of which nothing is proven
 
     def __init__(
@@ -121,6 +132,10 @@ class KernelWeightsOracle(Oracle):
                 instance("bank", one.bank, KernelBank, "a KernelBank of a machine; a ProductBank goes to GMKLOracle")
             one_simplex = isinstance(weights, Groups) and not weights.several
             self.gives = weights.gives | (frozenset({Curvature}) if one_simplex else frozenset())
+        if self.single:
+            (one,) = self._of
+            self.machine, self.bank, self.y, self.loss, self.dual = one, one.bank, one.y, one.loss, one.dual
+            self.max_steps, self.memory_budget = one.max_steps, one.memory_budget
         self._start: Vector | None = None
         banks: tuple[Any, ...] = tuple(one.bank for one in self._of)
         # 1 / c multiplies what a store has rounded
@@ -131,6 +146,7 @@ class KernelWeightsOracle(Oracle):
         self._proof = KernelWeightsProof(self._of, self._banks, weights, self.single)
         rooms: dict[int, CombinedKernel] = {}
         self._solvers = tuple(map(partial(self._solver, rooms), self._of, self._banks))
+        self._machine = self._solvers[0]
         if any(isinstance(one, MatrixFreeMachine) for one in self._solvers):
             self.manner = "machines on working sets of points, without a combined kernel"
 
@@ -202,10 +218,11 @@ class KernelWeightsOracle(Oracle):
         w = self.weights_set.clean(point)
         wanted = self.accuracy if query.accuracy is None else query.accuracy
         if self._rounds is None:
-            return self._cut(query, point, self._round(w, None, self._parts(w, wanted)))
+            return self._cut(query, point, self._round(w, self._parts(w, wanted)))
+        weights = self.weights_set
         best, last = self._rounds.best(
-            lambda c: self._round(w, c, self._parts(self.weights_set.lifted(w, c), 0.5 * wanted)),
-            lambda found: self._round(w, found.solved, sharper(self.weights_set, self._of, self._banks, found)),
+            lambda c: round_of_groups(weights, w, c, self._parts(weights.lifted(w, c), 0.5 * wanted)),
+            lambda found: round_of_groups(weights, w, found.solved, sharper(weights, self._of, self._banks, found)),
             wanted,
         )
         if best is not last:
@@ -218,9 +235,15 @@ class KernelWeightsOracle(Oracle):
         each = zip(self._of, self._solvers, self._banks, strict=True)
         return [solved(of, solver, bank, d, wanted) for of, solver, bank in each]
 
-    def _round(self, w: Vector, c: Vector | None, parts: list[Part]) -> Round:
-        """What solutions prove together."""
-        return round_of(self.weights_set, w, c, parts)
+    def _round(self, w: Vector, parts: list[Part]) -> Round:
+        """What solutions prove together where there is one group, and an upper bound."""
+        proof, upper = parts[0].proof, Floats(parts[0].svm.primal_objective)
+        for one in parts[1:]:
+            proof, upper = proof + one.proof, upper + one.svm.primal_objective
+        value, fixed = value_at(proof, w), self.weights_set.regularized(w, Floats)
+        if fixed is not None:
+            value, upper = value + fixed, upper + fixed
+        return Round(parts, proof, w, None, None, float(value.below()), float(upper.above()))
 
     def _cut(self, query: Query, point: Vector, best: Round, answers: tuple[Answer, ...] = ()) -> ObjectiveCut:
         """The cut of a round, with the answers that are wished for."""
@@ -243,7 +266,7 @@ class KernelWeightsOracle(Oracle):
             S = np.sum([np.maximum(one.S, 0.0) for one in best.parts], axis=0)[weights.order]
             update = weights.update(best.w, S)
             answers += () if update is None else (AnalyticUpdate(update),)
-        bound = self._least(best.proof) if self.convex else None
+        bound = least(best.proof, self.weights_set) if self.convex else None
         return ObjectiveCut(
             point=point,
             value=value,
@@ -254,11 +277,6 @@ class KernelWeightsOracle(Oracle):
             answers=answers,
             extras=self._extras(best),
         )
-
-    def _least(self, proof: Proven) -> float | None:
-        """The least value that is proven over all weights."""
-        bound: float | None = least(proof, self.weights_set)
-        return bound
 
     def _summands(self, point: Vector, best: Round) -> tuple[ObjectiveCut, ...]:
         """The cuts of the machines, and that of the regularizer."""
@@ -285,19 +303,21 @@ class KernelWeightsOracle(Oracle):
         return (Curvature(known[0] if len(known) == 1 else np.ascontiguousarray(np.concatenate(known))),)
 
     def _extras(self, best: Round) -> dict[str, Any]:
-        """What a cut tells of all machines."""
+        """What a cut tells of all machines, or of the only one."""
         parts, order = best.parts, self.weights_set.order if best.c is not None else slice(None)
-        b = np.concatenate([one.svm.signed_dual for one in parts])
-        extras = {
-            "signed_dual": b,
-            "alpha": np.abs(b),
-            "bias": np.array([one.svm.bias for one in parts]),
-            "quadratic_forms": np.array([one.S[order] for one in parts]),
-            "n_steps": sum(one.svm.n_steps for one in parts),
-        }
-        for m, one in enumerate(parts):
-            extras |= {f"{name} of machine {m}": value for name, value in one.told.items()}
-        return extras | self._of_groups(best)
+        b: Vector
+        bias: float | Vector
+        if self.single:
+            one = parts[0]
+            b, bias, told = one.svm.signed_dual, one.svm.bias, one.told
+            S = self.weights_set.clean(one.S) if best.c is None else one.S[order]
+        else:
+            b = np.concatenate([one.svm.signed_dual for one in parts])
+            bias, S = np.array([one.svm.bias for one in parts]), np.array([one.S[order] for one in parts])
+            told = {f"{name} of machine {m}": what for m, one in enumerate(parts) for name, what in one.told.items()}
+        n_steps = sum([one.svm.n_steps for one in parts])
+        own = {"signed_dual": b, "alpha": np.abs(b), "bias": bias, "n_steps": n_steps, "quadratic_forms": S, **told}
+        return own | self._of_groups(best)
 
     def _of_groups(self, best: Round) -> dict[str, Any]:
         """What a cut tells of several groups."""
@@ -318,11 +338,98 @@ class KernelWeightsOracle(Oracle):
         remembers.
         """
         extras, ends = cut.extras, self._proof.ends
+        if self.single:
+            return dict(extras)
         b = np.asarray(extras["signed_dual"], dtype=float)[ends[m] : ends[m + 1]]
         suffix = f" of machine {m}"
         own = {name.removesuffix(suffix): extras[name] for name in extras if name.endswith(suffix)}
         bias, S = float(np.asarray(extras["bias"])[m]), np.asarray(extras["quadratic_forms"])[m]
         return {"signed_dual": b, "alpha": np.abs(b), "bias": bias, "quadratic_forms": S, **own}
+
+    def decision_function(self, cut: ObjectiveCut, new: Any) -> Vector | Matrix:
+        """Decision values of new points for the machine that answered a `cut` of this oracle: ndarray of shape (m,).
+
+        Of an oracle of several machines, shape (m, M), a column a machine. They are positive for the class +1, or for
+        points like those of the bank; of a regression the prediction. `new` is as the bank's `cross` takes it: m raw
+        points, or p cross-kernels of shape (m, n). Of several machines all banks are asked.
+        """
+        _checked_cut(cut, "cut")
+        crosses: dict[int, Matrix] = {}
+        values: list[Vector] = []
+        for m, of in enumerate(self._of):
+            if id(of.bank) not in crosses:
+                crosses[id(of.bank)] = of.bank.cross(new, self._kernel_weights(cut))
+            told = self.extras_of(cut, m)
+            values.append(decision_values(crosses[id(of.bank)], told["signed_dual"], told["bias"]))
+        return values[0] if self.single else np.stack(values, axis=1)
+
+    def predict(self, cut: ObjectiveCut, new: Any) -> Vector | Matrix:
+        """Labels -1 or +1 of `new` points, 0 counting as +1, or their targets, by the loss, for a `cut` of this oracle.
+
+        Shapes are those of `decision_function`.
+        """
+        values = self.decision_function(cut, new)
+        if self.single:
+            return self.loss.predict(values)
+        return np.stack([of.loss.predict(own) for of, own in zip(self._of, values.T, strict=True)], axis=1)
+
+    def models(self, result: Result | ObjectiveCut) -> list[KernelModel]:
+        """Return what a `result` holds, alone: a list with a `model` for each machine."""
+        cut = self._cut_of(result)
+        return [self._model(cut, of, self.extras_of(cut, m)) for m, of in enumerate(self._of)]
+
+    def model(self, result: Result | ObjectiveCut) -> KernelModel:
+        """What a run found, alone: for decisions on new points without this oracle and its bank.
+
+        The `result` is that of a run on this oracle, or one of its cuts. The model holds support vectors and kernels of
+        non-zero weight only. An oracle of several machines has `models`.
+        """
+        found = self.models(result)
+        if len(found) > 1:
+            raise InvalidArgument(f"this oracle has {len(found)} machines: ask for its `models`")
+        return found[0]
+
+    def _model(self, cut: ObjectiveCut, of: KernelMachine, told: dict[str, Any]) -> KernelModel:
+        """What a cut tells of a machine, alone."""
+        weights, b = self._kernel_weights(cut), told["signed_dual"]
+        kernels, support = some_of(weights), some_of(b)
+        used, bias = weights[kernels], float(told["bias"])
+        if not used.any() and isinstance(of.bank, KernelBank):
+            used, b = np.ones(1), np.zeros_like(b)  # all decisions are the bias, as if there were no support vector
+        labels = [of.bank.label(k) for k in kernels.tolist()]
+        kept = of.bank.kept(kernels, support)
+        return KernelModel(kept, used, b[support], bias, of.loss, kernels, support, labels)
+
+    def weights(self, result: Result | ObjectiveCut, *, largest_first: bool = False) -> pd.DataFrame:
+        """Weights of the kernels that a run found, as a DataFrame.
+
+        The `result` is that of a run on this oracle, or one of its cuts. The columns are name, group and weight, with a
+        row for each kernel, in the order of the bank or with `largest_first` by weight. These are the weights in the
+        decision function: those of `MKLOracle` add up to 1; in a product of kernels they are those of the distances in
+        the exponent.
+        """
+        frame = require("pandas", "study", "tables of weights").DataFrame
+        weights, bank = np.array(self._kernel_weights(self._cut_of(result)), dtype=float), self._of[0].bank
+        table = frame({"name": list(bank.names), "group": list(bank.groups), "weight": weights})
+        if flag("largest_first", largest_first):
+            table = table.sort_values("weight", ascending=False, kind="stable")
+        return table
+
+    def _cut_of(self, result: Result | ObjectiveCut) -> ObjectiveCut:
+        """The cut of a result, or the cut itself; it is one of this oracle."""
+        cut, n = _checked_cut(getattr(result, "cut", result), "result"), self._proof.ends[-1]
+        if cut.extras["signed_dual"].shape != (n,) or cut.point.shape != (self.domain.dimension,):
+            raise InvalidArgument(
+                f"`result` must be one of this oracle, of {self.domain.dimension} weights and {n} points, got "
+                f"{cut.point.size} weights and {cut.extras['signed_dual'].size} points"
+            )
+        return cut
+
+    @staticmethod
+    def _kernel_weights(cut: ObjectiveCut) -> Vector:
+        """Weights of the bank's kernels in the machine that answered a cut, ndarray of shape (p,)."""
+        weights: Vector = cut.extras.get("kernel_weights", cut.point)
+        return weights
 
     def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
         """The dual variables, any bias will do; with several groups their weights, of the cut or of the machines."""
@@ -352,7 +459,7 @@ class KernelWeightsOracle(Oracle):
                 return None
             proofs.append(proof_of(of, bank, mean, 0.0, bank.quadratic_forms(mean), bank.form_error(mean, mean)))
             own[:] = mean
-        bound = self._least(reduce(add, proofs))
+        bound: float | None = least(reduce(add, proofs), self.weights_set)
         if bound is None:
             return None
         return CutClaim(ClaimKind.BOUND, bound, np.zeros(self.domain.dimension), witness={"signed_dual": b})
@@ -362,15 +469,40 @@ class KernelWeightsOracle(Oracle):
         return self._proof.value(claim, exact)
 
     def identity(self) -> str:
-        """Identities of the machines and of the weights."""
-        machines = "; ".join(one.identity() for one in self._of)
+        """Kernels, losses, labels or targets, accuracies, and the weights."""
+        weights, machines = self.weights_set.identity(), [one.identity() for one in self._of]
+        if self.single:
+            return f"{super().identity()}, {machines[0]}{self._machine.identity()}{weights}"
         words = f", accuracy {self.accuracy!r}, solves {self.max_solves}"
-        return f"{super().identity()}{self.weights_set.identity()}{words}, machines: {machines}"
+        return f"{super().identity()}{weights}{words}, machines: {'; '.join(machines)}"
 
     def problem_identity(self) -> str:
-        """Identities of the machines and of the weights."""
-        machines = "; ".join(one.problem_identity() for one in self._of)
-        return f"{super().identity()}{self.weights_set.identity()}, machines: {machines}"
+        """The same without how exactly, and with how much memory, machines are solved."""
+        weights, machines = self.weights_set.identity(), "; ".join(one.problem_identity() for one in self._of)
+        own = Oracle.identity(self)
+        return f"{own}, {machines}{weights}" if self.single else f"{own}{weights}, machines: {machines}"
+
+
+def solved(of: KernelMachine, solver: SVMMachine, bank: KernelBank, d: Vector, wanted: float | None) -> Part:
+    """Solve a machine at weights d of the kernels of a bank."""
+    svm = solver.solve(d, wanted)
+    S, error = solver.forms(svm.signed_dual)
+    return part_of(of, bank, svm, S, error, solver.extras())
+
+
+def part_of(
+    of: KernelMachine, bank: KernelBank, svm: SVMSolution, S: Vector, error: tuple[float, float], told: dict[str, Any]
+) -> Part:
+    """What a solution proves whose forms are wrong by an error as of `KernelBank.form_error`."""
+    return Part(svm, S, proof_of(of, bank, svm.signed_dual, svm.imbalance, S, error), told)
+
+
+def proof_of(
+    of: KernelMachine, bank: KernelBank, b: Vector, moved: float, S: Vector, error: tuple[float, float]
+) -> Proven:
+    """What dual variables prove that differ from feasible ones by entries which add up to `moved` at most."""
+    forms = forms_near(bank, b, moved, S, error)
+    return proven(of.dual, b, moved, forms, partial(of.dual.longest_multiple, b), Floats)
 
 
 def error_above(value: float, upper: float) -> float:
@@ -391,3 +523,11 @@ def checked_start_of(signed_dual: ArrayLike | None, n_points: int) -> Vector | N
     if start.shape != (n_points,) or not np.isfinite(start).all():
         raise InvalidArgument(f"`signed_dual` must be {n_points} finite numbers, got {shown(start)}")
     return start
+
+
+def _checked_cut(cut: object, name: str) -> ObjectiveCut:
+    """Return a cut, or refuse what is none of an oracle of support vector machines."""
+    checked = instance(name, cut, ObjectiveCut, "a cut of this oracle such as result.cut")
+    if not {"signed_dual", "bias"} <= checked.extras.keys():
+        raise InvalidArgument(f"`{name}` must be one of this oracle, with `signed_dual` and `bias` in its `extras`")
+    return checked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,7 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.base import Indices, KernelBank
 from oracle_opt.oracles.mkl.cold_start import cold_start
-from oracle_opt.oracles.mkl.float_formula import error_of_forms, forms_near, proof_of_products
-from oracle_opt.oracles.mkl.formula import proven, value_at
+from oracle_opt.oracles.mkl.formula import forms_near, proven, value_at, wrong_forms
 from oracle_opt.oracles.mkl.set_ascent import SetAscent
 from oracle_opt.oracles.mkl.svm_machine import SVMMachine
 from oracle_opt.oracles.mkl.weighted_kernel import WeightedKernel, products, row_pieces, rows_at_once
@@ -42,6 +42,42 @@ def least_budget(bank: KernelBank) -> int:
     """Bytes that a machine without a combined kernel needs at least."""
     n, p = bank.n_points, bank.n_kernels
     return 8 * p * (n + rows_at_once(bank)) + 8 * VECTORS * n + 8 * MATRICES * min(n, LEAST_POINTS) ** 2
+
+
+@dataclass(frozen=True, eq=False)
+class ProductsProof:
+    """What products ``K_k @ b`` prove of dual variables b at weights of the kernels: see `proof_of_products`."""
+
+    gap: float
+    bias: float
+    upper: float
+    error: tuple[float, float]
+
+
+def proof_of_products(
+    bank: KernelBank,
+    pieces: Pieces,
+    b: Vector,
+    S: Vector,
+    decision: Vector,
+    weights: Vector,
+    slack: float,
+    slack_of_trace: float = np.inf,
+) -> ProductsProof:
+    """What products of the kernels with b prove, none of which is computed here."""
+    dual, largest = pieces.dual, bank.sizes[0]
+    size = float(np.abs(b).sum())
+    wrong = (slack + 0.5 * EPS * (weights.size + 16) * size) * float(weights @ largest)
+    gap, bias = pieces.gap(b, decision, wrong)
+    error = error_of_forms(b, slack, slack_of_trace)
+    forms = float(weights @ (S - (1 + 4 * EPS) * wrong_forms(bank, error)))
+    return ProductsProof(gap, bias, dual.value(b) + dual.rounding(b) - 0.5 * forms + gap, error)
+
+
+def error_of_forms(b: Vector, slack: float, slack_of_trace: float) -> tuple[float, float]:
+    """How wrong ``b @ M`` may be for products M that are, as of `KernelBank.form_error`: its sum is rounded, too."""
+    size, length, relative = float(np.abs(b).sum()), float(np.linalg.norm(b)), EPS * (b.size + 16)
+    return (slack + relative * size) * size, (slack_of_trace + relative * length) * length
 
 
 class MatrixFreeMachine(SVMMachine):

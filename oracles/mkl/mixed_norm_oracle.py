@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike
 from oracle_opt.domains import ProductOfSimplices
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine, checked_bank
-from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
+from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle
 from oracle_opt.oracles.mkl.weights import Groups, checked_groups
 from oracle_opt.oracles.svm import Loss
 
 
-class MixedNormOracle(SVMOracle):
+class MixedNormOracle(KernelWeightsOracle):
     """``h(l) = max over b, c of L(b) - 1/2 sum_j (1/c_j) sum_k l_jk S_jk(b)``, l in a product of simplices.
 
     b are the signed dual variables of a loss, which gives L, their box and their sum: with the hinge ``b = y*a`` and
@@ -72,7 +72,7 @@ class MixedNormOracle(SVMOracle):
     (0.25, [0.5, 0.5])
     """
 
-    witness = ("signed_dual", "bias", "group_weights", "machine_weights")
+    single = True
     bank: KernelBank
     domain: ProductOfSimplices
 
@@ -93,7 +93,7 @@ class MixedNormOracle(SVMOracle):
         machine = KernelMachine(
             bank, y, loss, C=C, accuracy=accuracy, max_steps=max_steps, memory_budget=memory_budget, most_updates=0
         )
-        super().__init__(machine, weights, max_solves=max_solves)
+        super().__init__([machine], weights, accuracy=machine.accuracy, max_solves=max_solves)
         self.groups = weights.groups
 
     def identity(self) -> str:

@@ -13,25 +13,14 @@ from oracle_opt.domains import Simplex
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels import KernelBank
 from oracle_opt.oracles.mkl.few_kernels import FewKernels
-from oracle_opt.oracles.mkl.float_formula import least_in_floats, value_in_floats
-from oracle_opt.oracles.mkl.formula import Proven
-from oracle_opt.oracles.mkl.group_rounds import Round
-from oracle_opt.oracles.mkl.kernel_machine import (
-    MEMORY_BUDGET,
-    KernelMachine,
-    Part,
-    checked_bank,
-    factor_of,
-    part_of,
-    solved,
-)
-from oracle_opt.oracles.mkl.kernel_weights_oracle import error_above
-from oracle_opt.oracles.mkl.svm_oracle import SVMOracle
+from oracle_opt.oracles.mkl.formula import least
+from oracle_opt.oracles.mkl.kernel_machine import MEMORY_BUDGET, KernelMachine, checked_bank, factor_of
+from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle, error_above, part_of, solved
 from oracle_opt.oracles.mkl.weights import Groups, checked_query_point
 from oracle_opt.oracles.svm import Loss
 
 
-class MKLOracle(SVMOracle):
+class MKLOracle(KernelWeightsOracle):
     """``f(w) = max over b of L(b) - 1/2 sum_k w_k S_k(b)``, w in the simplex, ``S_k(b) = b @ K_k @ b``.
 
     b are the signed dual variables of a support vector machine, in a box and of a given sum; these and the concave L
@@ -129,6 +118,7 @@ class MKLOracle(SVMOracle):
     """
 
     witness = ("signed_dual", "bias")
+    single = True
     domain: Simplex
     bank: KernelBank
 
@@ -145,7 +135,7 @@ class MKLOracle(SVMOracle):
     ) -> None:
         checked_bank(bank)
         machine = KernelMachine(bank, y, loss, C=C, accuracy=accuracy, max_steps=max_steps, memory_budget=memory_budget)
-        super().__init__(machine, Groups(bank.n_kernels))
+        super().__init__([machine], Groups(bank.n_kernels), accuracy=machine.accuracy)
         self.gives = frozenset({Curvature, ExactSlopes})
         self._few = FewKernels(bank, self.memory_budget)
 
@@ -166,7 +156,7 @@ class MKLOracle(SVMOracle):
             few.machine.signed = b
         else:
             super().resume(cut)
-        few.remember(b, -2.0 * cut.subgradient)
+        few.last = b, -2.0 * cut.subgradient
 
     def query(self, query: Query) -> ObjectiveCut:
         """Solve the support vector machine on the combined kernel at a point of the simplex.
@@ -187,18 +177,15 @@ class MKLOracle(SVMOracle):
         point = checked_query_point(query.point, self.domain)
         if isinstance(query, PartialQuery) and query.coordinates.size < self.bank.n_kernels:
             return self._of_few(query, point)
-        few = self._few.machine if self._few.are_all_of(point) and Curvature not in query.wishes else None
-        wanted = self.accuracy if query.accuracy is None else query.accuracy
-        if few is None:
-            part = self._parts(point, wanted)[0]
+        few, wanted = self._few, self.accuracy if query.accuracy is None else query.accuracy
+        if few.machine is None or Curvature in query.wishes or not few.are_all_of(point):
+            (part,) = self._parts(point, wanted)
         else:  # no kernel has a weight but those in use, whose machine is at hand
-            svm = few.solve(point[self._few.kernels], wanted)
+            svm = few.machine.solve(point[few.kernels], wanted)
             b = svm.signed_dual
             part = part_of(self.machine, self.bank, svm, self.bank.quadratic_forms(b), self.bank.form_error(b, b), {})
-        best = self._round(point, None, [part])
-        b = part.svm.signed_dual
-        self._few.remember(b, part.proof.forms)
-        return self._cut(query, point, best)
+        few.last = part.svm.signed_dual, part.proof.forms
+        return self._cut(query, point, self._round(point, [part]))
 
     def _of_few(self, query: PartialQuery, point: Vector) -> ObjectiveCut:
         """Solve on the kernels of a partial query alone; forms of the others are at most so large."""
@@ -211,10 +198,9 @@ class MKLOracle(SVMOracle):
         svm = part.svm
         F = self._few.bounds(svm.signed_dual, svm.imbalance)
         F[kernels] = part.proof.forms
-        found = self._round(weights, None, [part])
+        found = self._round(weights, [part])
         factor = factor_of(self.machine, solver, weights, svm.signed_dual) if Curvature in query.wishes else None
-        bound = self._least(part.proof.with_forms(F))
-        assert bound is not None  # over one simplex
+        bound = least(part.proof.with_forms(F), self.weights_set)
         wished = () if factor is None or not factor.size else (Curvature(factor, kernels),)
         return ObjectiveCut(
             point=point,
@@ -225,14 +211,3 @@ class MKLOracle(SVMOracle):
             answers=(ExactSlopes(kernels), *wished),
             extras=self._extras(found),
         )
-
-    def _round(self, w: Vector, c: Vector | None, parts: list[Part]) -> Round:
-        """As of all; one machine of a piecewise quadratic loss on one simplex in floats that are written out."""
-        if self.dual.piecewise is None:
-            return super()._round(w, c, parts)
-        one = parts[0]
-        return Round(parts, one.proof, w, None, None, value_in_floats(one.proof, w), one.svm.primal_objective)
-
-    def _least(self, proof: Proven) -> float | None:
-        """As of all."""
-        return super()._least(proof) if self.dual.piecewise is None else least_in_floats(proof)

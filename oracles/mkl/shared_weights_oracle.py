@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oracle_opt.arguments import instance, instances, real
-from oracle_opt.arrays import Matrix, Vector, fingerprint
+from oracle_opt.arrays import fingerprint
 from oracle_opt.cuts import ObjectiveCut
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracle import Oracle
-from oracle_opt.oracles.mkl.kernel_model import KernelModel
 from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle
 from oracle_opt.oracles.mkl.mkl_oracle import MKLOracle
 from oracle_opt.oracles.mkl.regularizer import Regularizer
 from oracle_opt.oracles.mkl.weights import Groups, Regularized
-from oracle_opt.oracles.svm.svm_solution import decision_values
-from oracle_opt.result import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class SharedWeightsOracle(KernelWeightsOracle):
@@ -103,33 +96,6 @@ class SharedWeightsOracle(KernelWeightsOracle):
     def cut_of(self, cut: ObjectiveCut, m: int) -> ObjectiveCut:
         """Return the cut of machine number m, as its own oracle would have given it."""
         return replace(cut.summands[m], extras=self.extras_of(cut, m))
-
-    def models(self, result: Result | ObjectiveCut) -> list[KernelModel]:
-        """Return what a `result` holds, alone, as `SVMOracle.model`: a list with a model for each machine."""
-        cut = result.cut if isinstance(result, Result) else result
-        checked = instance("result", cut, ObjectiveCut, "a result of a run on this oracle, or one of its cuts")
-        return [one.model(self.cut_of(checked, m)) for m, one in enumerate(self.machines)]
-
-    def weights(self, result: Result | ObjectiveCut, *, largest_first: bool = False) -> pd.DataFrame:
-        """Return the weights of a `result` as a table, perhaps the `largest_first`: see `SVMOracle.weights`."""
-        cut = result.cut if isinstance(result, Result) else result
-        checked = instance("result", cut, ObjectiveCut, "a result of a run on this oracle, or one of its cuts")
-        return self.machines[0].weights(self.cut_of(checked, 0), largest_first=largest_first)
-
-    def decision_function(self, cut: ObjectiveCut, new: Any) -> Matrix:
-        """Decision values of `new` points, a column a machine, for those that answered a `cut`.
-
-        The best cut of a run is ``result.cut``. New points are as the banks' `cross` takes them; all banks are asked.
-        """
-        instance("cut", cut, ObjectiveCut, "a cut of this oracle such as result.cut")
-        values: list[Vector] = []
-        crosses: dict[int, Matrix] = {}
-        for m, one in enumerate(self.machines):
-            if id(one.bank) not in crosses:
-                crosses[id(one.bank)] = one.bank.cross(new, cut.point)
-            of = self.extras_of(cut, m)
-            values.append(decision_values(crosses[id(one.bank)], of["signed_dual"], of["bias"]))
-        return np.stack(values, axis=1)
 
     def identity(self) -> str:
         """Identities of the machines and of the regularizer."""

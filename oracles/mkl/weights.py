@@ -83,8 +83,8 @@ class WeightSet(ABC):
         """From t to ``min over c, sup over w of t**2 / 2 w @ (F / c) - r(w)``, from above; None if it is not known."""
 
     @abstractmethod
-    def best_multiple(self, proof: Proven) -> float | Fraction:
-        """About the t of which the bound is best, at least 0; found in floats."""
+    def best_multiple(self, proof: Proven, cost: Callable[[float], Numbers | None]) -> float | Fraction:
+        """About the t of which the bound is best, at least 0, with the cost of multiples; found in floats."""
 
     @abstractmethod
     def update(self, w: Vector, S: Vector) -> Vector | None:
@@ -170,14 +170,14 @@ class Groups(WeightSet):
             half = roots * roots * 0.5
         else:
             half = F.max() * 0.5
-        return lambda t: half * (type(half).of(t) * t)
+        return lambda t: half if t == 1.0 else half * t * t
 
-    def best_multiple(self, proof: Proven) -> float | Fraction:
-        """``linear / (2 quadratic + largest)``."""
-        F = proof.forms if not self.several else np.maximum.reduceat(proof.forms, self.starts)
-        most = sum(float(one) ** 0.5 for one in F.tolist() if one > 0) ** 2 if self.several else F.max()
-        linear, most = proof.linear.x, 2 * proof.quadratic.x + type(proof.linear).of(most).x
-        return max(linear / most, 0.0) if most > 0 else proof.longest() if linear > 0 else 0.0
+    def best_multiple(self, proof: Proven, cost: Callable[[float], Numbers | None]) -> float | Fraction:
+        """``linear / (2 quadratic + 2 cost(1))``."""
+        at_one = cost(1.0)
+        assert at_one is not None  # groups know theirs
+        linear, curved = proof.linear.x, 2 * (proof.quadratic.x + at_one.x)
+        return max(linear / curved, 0.0) if curved > 0 else proof.longest() if linear > 0 else 0.0
 
     def update(self, w: Vector, S: Vector) -> Vector:
         """In each group proportional to ``w_k sqrt(S_k)``; the old ones where all of these are 0."""
@@ -285,9 +285,9 @@ class Regularized(WeightSet):
     def cost_of_multiples(self, F: Numbers) -> Callable[[float | Fraction], Numbers | None]:
         """``r*(t**2 F / 2)``."""
         half = F.maximum(0.0) * 0.5  # a rounded kernel may have a form below 0, where no conjugate is asked for
-        return lambda t: self._conjugate(half * (type(half).of(t) * t))
+        return lambda t: self._conjugate(half * t * t)
 
-    def best_multiple(self, proof: Proven) -> float | Fraction:
+    def best_multiple(self, proof: Proven, cost: Callable[[float], Numbers | None]) -> float | Fraction:
         """As the regularizer knows it, or by golden section."""
         s = np.maximum(0.5 * np.asarray(proof.forms, dtype=float), 0.0)
         linear, quadratic = float(proof.linear.x), float(proof.quadratic.x)
@@ -327,11 +327,11 @@ def lowered(d: Vector, value: float, slope: Vector, sizes: Vector) -> tuple[floa
 def checked_query_point(point: Vector, domain: Domain) -> Vector:
     """Return a copy of a query point, or raise `InvalidArgument` unless it is finite and in the domain."""
     checked, dimension = np.array(point, dtype=float), domain.dimension
-    if checked.shape != (dimension,) or not (checked.min() > -np.inf and checked.max() < np.inf):
+    if checked.shape != (dimension,) or not (checked.min() > -inf and (largest := checked.max()) < inf):
         raise InvalidArgument(f"`query.point` must be {dimension} finite weights, got shape {checked.shape}")
-    if checked.max() > LARGEST:
+    if largest > LARGEST:
         raise InvalidArgument(
-            f"`query.point` must have weights up to {LARGEST:g}, got {checked.max():.3g}: objectives of "
+            f"`query.point` must have weights up to {LARGEST:g}, got {largest:.3g}: objectives of "
             "machines overflow; a regularizer of more weight, or a radius, keeps them smaller"
         )
     if not domain.contains(checked):

@@ -71,6 +71,7 @@ class Separable(LossDual):
     reach: Vector | None = None
     checked: bool = False
     _box: tuple[Vector, Vector] | None = field(default=None, init=False, repr=False)
+    _steepest: float | None = field(default=None, init=False, repr=False)  # the largest of abs(linear)
     _endless: bool = field(default=False, init=False, repr=False)  # each side is 0 or infinite, and no kink
 
     def check(self, n_points: int) -> None:
@@ -208,7 +209,10 @@ class Separable(LossDual):
         """
         if self.total != 0:
             return 1.0
-        (lower, upper), used = self.box, np.flatnonzero(b)
+        lower, upper = self.box
+        if (np.abs(b) == np.maximum(upper, -lower)).any():  # as of most, at their end
+            return 1.0
+        used = np.flatnonzero(b)
         moving = b[used]
         with np.errstate(over="ignore"):
             room = np.where(moving > 0, upper[used], lower[used]) / moving
@@ -241,7 +245,7 @@ class Separable(LossDual):
         """
         numbers = type(x)
         linear, quadratic = numbers.of(self.linear).dot(x), numbers.of(0.0)
-        size = abs(x) if self.kink is not None or self.offset or moved else x
+        size = abs(x) if self.kink is not None or self.offset or self.ridge is not None else x
         if self.kink is not None:
             linear = linear - numbers.of(self.kink).dot(size)
         if self.offset:
@@ -249,7 +253,9 @@ class Separable(LossDual):
         if self.ridge is not None:
             quadratic = numbers.of(self.ridge).dot(x * x) * (0.5 + 0.5 * EPS)
         if moved:
-            steep = numbers.of(float(np.abs(self.linear).max()))
+            if self._steepest is None:
+                self._steepest = float(np.abs(self.linear).max())
+            steep = numbers.of(self._steepest)
             if self.kink is not None:
                 steep = steep + float(self.kink.max())
             if self.ridge is not None:
