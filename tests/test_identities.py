@@ -33,6 +33,7 @@ from identity_oracles import ORACLES
 from scipy import sparse
 
 import oracle_opt
+import oracle_opt.oracles.svm as S
 from oracle_opt import InvalidArgument, Oracle, QueryPointGenerator, oracles
 from oracle_opt.arrays import class_name, digest, fingerprint
 from oracle_opt.domains import Ball, Box, Domain, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
@@ -54,19 +55,6 @@ from oracle_opt.oracles.kernels import (
     uci_bank_on_the_fly,
 )
 from oracle_opt.oracles.mkl import ElasticNet, EntropyRegularizer, LpRegularizer, MKLOracle
-from oracle_opt.oracles.svm import (
-    AsymmetricEpsilonInsensitive,
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    LeastSquares,
-    OneClass,
-    Pinball,
-    SmoothedHinge,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-    WeightedLoss,
-)
 
 OfBank = partial(Case, identity=lambda made: made.digest())
 OfLoss = partial(Case, identity=answers_of)
@@ -104,25 +92,25 @@ OTHERS = {
             {"name": NAMES_ALONE, "labels": NAMES_ALONE},
             identity=lambda made: BendersOracle(TwoStageProblem(**sells(blocks=[made])), n_samples=3).identity(),
         ),
-        OfLoss(Hinge, {"C": 3.0}, CLASSES),
-        OfLoss(SquaredHinge, {"C": 3.0}, CLASSES),
-        OfLoss(EpsilonInsensitive, {"C": 3.0, "epsilon": 0.1}, {"C": CLASSES["C"], "epsilon": [next_to(0.1)]}),
-        OfLoss(SmoothedHinge, {"C": 3.0, "width": 0.5}, CLASSES | {"width": [next_to(0.5)]}),
+        OfLoss(S.Hinge, {"C": 3.0}, CLASSES),
+        OfLoss(S.SquaredHinge, {"C": 3.0}, CLASSES),
+        OfLoss(S.EpsilonInsensitive, {"C": 3.0, "epsilon": 0.1}, {"C": CLASSES["C"], "epsilon": [next_to(0.1)]}),
+        OfLoss(S.SmoothedHinge, {"C": 3.0, "width": 0.5}, CLASSES | {"width": [next_to(0.5)]}),
         OfLoss(
-            WeightedLoss,
-            {"loss": Huber(3.0), "weights": np.ones(6)},
-            {"loss": [Huber(next_to(3.0)), LeastSquares(3.0)], "weights": [ulp(np.ones(6), 4)]},
+            S.WeightedLoss,
+            {"loss": S.Huber(3.0), "weights": np.ones(6)},
+            {"loss": [S.Huber(next_to(3.0)), S.LeastSquares(3.0)], "weights": [ulp(np.ones(6), 4)]},
         ),
-        OfLoss(Huber, {"C": 3.0, "delta": 1.5}, {"C": CLASSES["C"], "delta": [next_to(1.5)]}),
-        OfLoss(LeastSquares, {"C": 3.0}, {"C": CLASSES["C"]}),
-        OfLoss(SquaredEpsilonInsensitive, {"C": 3.0, "epsilon": 0.1}, {"C": CLASSES["C"], "epsilon": [next_to(0.1)]}),
+        OfLoss(S.Huber, {"C": 3.0, "delta": 1.5}, {"C": CLASSES["C"], "delta": [next_to(1.5)]}),
+        OfLoss(S.LeastSquares, {"C": 3.0}, {"C": CLASSES["C"]}),
+        OfLoss(S.SquaredEpsilonInsensitive, {"C": 3.0, "epsilon": 0.1}, {"C": CLASSES["C"], "epsilon": [next_to(0.1)]}),
         OfLoss(
-            AsymmetricEpsilonInsensitive,
+            S.AsymmetricEpsilonInsensitive,
             {"C": 3.0, "below": 0.25, "above": 0.25, "quantile": 0.5},
             {"C": CLASSES["C"], "below": [next_to(0.25)], "above": [next_to(0.25)], "quantile": [next_to(0.5)]},
         ),
-        OfLoss(Pinball, {"quantile": 0.5, "C": 3.0}, {"quantile": [next_to(0.5)], "C": CLASSES["C"]}),
-        OfLoss(OneClass, {"nu": 0.5}, {"nu": [next_to(0.5)], "weights": [np.full(6, next_to(1.0))]}),
+        OfLoss(S.Pinball, {"quantile": 0.5, "C": 3.0}, {"quantile": [next_to(0.5)], "C": CLASSES["C"]}),
+        OfLoss(S.OneClass, {"nu": 0.5}, {"nu": [next_to(0.5)], "weights": [np.full(6, next_to(1.0))]}),
         OfBank(
             GramBank,
             {"kernels": KERNELS},
