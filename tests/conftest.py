@@ -57,6 +57,15 @@ def training_part():
 
 
 @pytest.fixture
+def folder(monkeypatch, tmp_path):
+    """The folder that ORACLE_OPT_DATA names, empty, with an empty cache beside it."""
+    monkeypatch.setenv("ORACLE_OPT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("ORACLE_OPT_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data"
+
+
+@pytest.fixture
 def unflushed(monkeypatch):
     """For tests that write many journals: nothing needs to reach the disk."""
     monkeypatch.setattr(os, "fsync", lambda handle: None)

@@ -231,11 +231,7 @@ ORACLES = {
     HeldKarpOracle: Case(
         HeldKarpOracle,
         {"distances": KERNELS[2], "special": 0},
-        {
-            "distances": [ulp(KERNELS[2], (0, 3), (3, 0)), KERNELS[1]],
-            "special": [1],
-            "radius": [1.0],
-        },
+        {"distances": [ulp(KERNELS[2], (0, 3), (3, 0)), KERNELS[1]], "special": [1], "radius": [1.0]},
     ),
     GeneralizedAssignmentOracle: Case(
         GeneralizedAssignmentOracle,
@@ -253,11 +249,7 @@ ORACLES = {
     FacilityLocationOracle: Case(
         FacilityLocationOracle,
         {"opening": [2.0, 2.0], "costs": [[1, 1, 5.0], [5, 2, 1]]},
-        {
-            "opening": [ulp([2.0, 2.0], 1)],
-            "costs": [ulp([[1, 1, 5.0], [5, 2, 1]], (0, 2))],
-            "multicut": [True],
-        },
+        {"opening": [ulp([2.0, 2.0], 1)], "costs": [ulp([[1, 1, 5.0], [5, 2, 1]], (0, 2))], "multicut": [True]},
     ),
     MulticommodityFlowOracle: Case(
         MulticommodityFlowOracle,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from oracle_opt import FunctionOracle, Oracle, Simplex
+from oracle_opt import FunctionOracle, Oracle, Query, Simplex
 from oracle_opt._journal_file import RecordFile
 
 
@@ -42,3 +44,17 @@ def records_of(path) -> list[bytes]:
     file = RecordFile(path)
     file.close()
     return file.records
+
+
+def recalled(make, points) -> list[tuple]:
+    """What an oracle answers that was given the cut before, and what one answers that was never interrupted: equal."""
+    first, later = make(), make()
+    cuts, pairs = [first.query(Query(point)) for point in points], []
+    for before, cut in pairwise(cuts):
+        later.reset()
+        later.resume(before)
+        again = later.query(Query(cut.point))
+        assert (again.value, again.error) == (cut.value, cut.error)
+        np.testing.assert_array_equal(again.subgradient, cut.subgradient)
+        pairs.append((again, cut))
+    return pairs

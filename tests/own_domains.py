@@ -182,26 +182,14 @@ LINEAR_AND = (LINEAR[0], METRICS[0])
 ONE_BLOCK = (ONE_SIMPLEX[0], SIMPLICES[0])
 # each with its constraints, and the needs of generators that it meets, in the words of the table
 OWN = {
-    "scaled simplex": (
-        ScaledSimplex(SCALE, 3.0),
-        lambda z: [z >= 0, SCALE @ z == 3.0],
-        [*LINEAR_AND, *ONE_BLOCK],
-    ),
-    "without metrics": (
-        WithoutMetrics(SCALE, 3.0),
-        lambda z: [z >= 0, SCALE @ z == 3.0],
-        [LINEAR[0], *ONE_BLOCK],
-    ),
+    "scaled simplex": (ScaledSimplex(SCALE, 3.0), lambda z: [z >= 0, SCALE @ z == 3.0], [*LINEAR_AND, *ONE_BLOCK]),
+    "without metrics": (WithoutMetrics(SCALE, 3.0), lambda z: [z >= 0, SCALE @ z == 3.0], [LINEAR[0], *ONE_BLOCK]),
     "box with a budget": (
         BudgetBox(LOWER, UPPER, PRICES, BUDGET),
         lambda z: [z >= LOWER, z <= UPPER, PRICES @ z <= BUDGET],
         LINEAR_AND,
     ),
-    "ellipsoid": (
-        Ellipsoidal(CENTER, AXES),
-        lambda z: [cp.norm(np.linalg.inv(AXES) @ (z - CENTER)) <= 1],
-        [],
-    ),
+    "ellipsoid": (Ellipsoidal(CENTER, AXES), lambda z: [cp.norm(np.linalg.inv(AXES) @ (z - CENTER)) <= 1], []),
     "above": (Above(LOWER, 20.0), lambda z: [z >= LOWER], [*LINEAR_AND, BOUNDS_ALONE[0]]),
     "everywhere": (Everywhere(N, 20.0), lambda z: [], [*LINEAR_AND, BOUNDS_ALONE[0], NO_CONSTRAINTS[0]]),
 }

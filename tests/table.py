@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -121,117 +122,78 @@ ONE_SIMPLEX = ("a domain that is one simplex", Simplex)
 SIMPLICES = ("a domain made of simplices", ProductOfSimplices)
 
 
+# Most methods take feasibility cuts and need linear constraints, or take no feasibility cuts.
+Linear = partial(Entry, needs=LINEAR)
+Uncut = partial(Entry, takes_feasibility_cuts=False)
 GENERATORS = [
-    Entry(
-        "active-set",
-        lambda: ActiveSet(NewtonBundle(), start=2, most=2),
-        EXACT,
-        needs=ONE_SIMPLEX,
-        takes_feasibility_cuts=False,
-        needs_faces=True,
-    ),
-    Entry(
-        "active-set of levels",
-        lambda: ActiveSet(LevelSet(), start=1, most=1),
-        EXACT,
-        takes_feasibility_cuts=False,
-        needs_faces=True,
-    ),
-    Entry("analytic-center", AnalyticCenter, INTERIOR, needs=LINEAR),
-    Entry(
+    Uncut("active-set", lambda: ActiveSet(NewtonBundle(), start=2, most=2), EXACT, needs=ONE_SIMPLEX, needs_faces=True),
+    Uncut("active-set of levels", lambda: ActiveSet(LevelSet(), start=1, most=1), EXACT, needs_faces=True),
+    Linear("analytic-center", AnalyticCenter, INTERIOR),
+    Linear(
         "analytic-center objective cuts",
         lambda: AnalyticCenter(epigraph=False, proximal=0.0),
         (("hard", np.inf, 60), *CENTRAL),
-        needs=LINEAR,
     ),
-    Entry("analytic-center not proximal", lambda: AnalyticCenter(proximal=0.0), CENTRAL, needs=LINEAR),
-    Entry("analytic-center tuned accuracy", lambda: AnalyticCenter(tune_accuracy=True), INTERIOR, needs=LINEAR),
-    Entry("kelley", Kelley, CORNERS, needs=LINEAR),
-    Entry("kelley tuned accuracy", lambda: Kelley(tune_accuracy=True), CORNERS, needs=LINEAR),
-    Entry("kelley chebyshev", lambda: Kelley(chebyshev=True), CENTRAL, needs=LINEAR),
-    Entry("kelley 60 cuts", lambda: Kelley(max_cuts=60), needs=LINEAR),
-    Entry("level-set", LevelSet, EXACT, needs=LINEAR),
-    Entry("level-set classic", lambda: LevelSet(adaptive=False), EXACT, needs=LINEAR),
-    Entry("level-set euclidean", lambda: LevelSet(entropic=False), EXACT, needs=LINEAR),
-    Entry("level-set tuned accuracy", lambda: LevelSet(tune_accuracy=True), EXACT, needs=LINEAR),
-    Entry("level-set interior", lambda: LevelSet(interior=True), INTERIOR, needs=LINEAR),
-    Entry("level-set 40 cuts", lambda: LevelSet(max_cuts=40), CAPPED, needs=LINEAR),
-    Entry("newton-bundle", NewtonBundle, EXACT, needs=ONE_SIMPLEX, takes_feasibility_cuts=False),
-    Entry(
+    Linear("analytic-center not proximal", lambda: AnalyticCenter(proximal=0.0), CENTRAL),
+    Linear("analytic-center tuned accuracy", lambda: AnalyticCenter(tune_accuracy=True), INTERIOR),
+    Linear("kelley", Kelley, CORNERS),
+    Linear("kelley tuned accuracy", lambda: Kelley(tune_accuracy=True), CORNERS),
+    Linear("kelley chebyshev", lambda: Kelley(chebyshev=True), CENTRAL),
+    Linear("kelley 60 cuts", lambda: Kelley(max_cuts=60)),
+    Linear("level-set", LevelSet, EXACT),
+    Linear("level-set classic", lambda: LevelSet(adaptive=False), EXACT),
+    Linear("level-set euclidean", lambda: LevelSet(entropic=False), EXACT),
+    Linear("level-set tuned accuracy", lambda: LevelSet(tune_accuracy=True), EXACT),
+    Linear("level-set interior", lambda: LevelSet(interior=True), INTERIOR),
+    Linear("level-set 40 cuts", lambda: LevelSet(max_cuts=40), CAPPED),
+    Uncut("newton-bundle", NewtonBundle, EXACT, needs=ONE_SIMPLEX),
+    Uncut(
         "optimal-kelley",
         lambda: OptimalKelley(planned=60),
         needs=("a Ball, or FreeSpace with a radius", Ball, FreeSpace),
-        takes_feasibility_cuts=False,
     ),
-    Entry("proximal-bundle", ProximalBundle, EXACT, needs=LINEAR),
-    Entry("proximal-bundle 40 cuts", lambda: ProximalBundle(max_cuts=40), CAPPED, needs=LINEAR),
-    Entry("trust-region", TrustRegion, EXACT, needs=LINEAR),
-    Entry("trust-region of boxes", lambda: TrustRegion("box"), EXACT, needs=LINEAR),
-    Entry("trust-region 40 cuts", lambda: TrustRegion(max_cuts=40), CAPPED, needs=LINEAR),
+    Linear("proximal-bundle", ProximalBundle, EXACT),
+    Linear("proximal-bundle 40 cuts", lambda: ProximalBundle(max_cuts=40), CAPPED),
+    Linear("trust-region", TrustRegion, EXACT),
+    Linear("trust-region of boxes", lambda: TrustRegion("box"), EXACT),
+    Linear("trust-region 40 cuts", lambda: TrustRegion(max_cuts=40), CAPPED),
     Entry("ellipsoid", Ellipsoid, (("hard", np.inf, 60), ("any", 1e-6, 2000))),
     Entry("ellipsoid central", lambda: Ellipsoid(deep=False), (("hard", np.inf, 60), ("any", 1e-6, 2500))),
-    Entry(
-        "spectral-bundle",
-        SpectralBundle,
-        (("any", 1e-9, 25),),
-        needs=NO_CONSTRAINTS,
-        takes_feasibility_cuts=False,
-        needs_answer=Eigenpairs,
-    ),
-    Entry(
+    Uncut("spectral-bundle", SpectralBundle, (("any", 1e-9, 25),), needs=NO_CONSTRAINTS, needs_answer=Eigenpairs),
+    Uncut(
         "spectral-bundle of order 3",
         lambda: SpectralBundle(min_order=2, max_order=3),
         (("any", 1e-5, 100),),
         needs=NO_CONSTRAINTS,
-        takes_feasibility_cuts=False,
         needs_answer=Eigenpairs,
     ),
-    Entry("spg", SPG, SMOOTH, takes_feasibility_cuts=False),
-    Entry("spg tuned accuracy", lambda: SPG(tune_accuracy=True), SMOOTH, takes_feasibility_cuts=False),
-    Entry("spg euclidean", lambda: SPG(entropic=False), SMOOTH, takes_feasibility_cuts=False),
-    Entry("spg lengths alone", lambda: SPG(nonmonotone=False), STEEPEST, takes_feasibility_cuts=False),
-    Entry("spg averages alone", lambda: SPG(spectral=False), STEEPEST, takes_feasibility_cuts=False),
+    Uncut("spg", SPG, SMOOTH),
+    Uncut("spg tuned accuracy", lambda: SPG(tune_accuracy=True), SMOOTH),
+    Uncut("spg euclidean", lambda: SPG(entropic=False), SMOOTH),
+    Uncut("spg lengths alone", lambda: SPG(nonmonotone=False), STEEPEST),
+    Uncut("spg averages alone", lambda: SPG(spectral=False), STEEPEST),
     Entry(
         "subgradient", Subgradient, (("feasibility", np.inf, 60), ("badly scaled", np.inf, 60), ("bounded", 0.15, 500))
     ),
     Entry("subgradient polyak", lambda: Subgradient(polyak=True)),
-    Entry("projected-gradient", ProjectedGradient, STEEPEST, takes_feasibility_cuts=False),
-    Entry("projected-gradient 1e-6", lambda: ProjectedGradient(accuracy=1e-6), STEEPEST, takes_feasibility_cuts=False),
-    Entry(
+    Uncut("projected-gradient", ProjectedGradient, STEEPEST),
+    Uncut("projected-gradient 1e-6", lambda: ProjectedGradient(accuracy=1e-6), STEEPEST),
+    Uncut(
         "mirror-descent",
         MirrorDescent,
         (("feasibility", np.inf, 60), ("smooth", 0.05, 1000), ("bounded", 0.15, 1000)),
         needs=SIMPLICES,
-        takes_feasibility_cuts=False,
     ),
-    Entry(
-        "reduced-gradient",
-        ReducedGradient,
-        (("smooth simplex", 1e-4, 1000),),
-        needs=ONE_SIMPLEX,
-        takes_feasibility_cuts=False,
-    ),
-    Entry(
-        "quasi-newton",
-        QuasiNewton,
-        SMOOTH,
-        needs=METRICS,
-        takes_feasibility_cuts=False,
-    ),
-    Entry(
-        "lbfgs",
-        LBFGS,
-        SMOOTH,
-        needs=BOUNDS_ALONE,
-        takes_feasibility_cuts=False,
-    ),
-    Entry("frank-wolfe", FrankWolfe, STEEPEST, takes_feasibility_cuts=False),
-    Entry("frank-wolfe away", lambda: FrankWolfe("away"), STEEPEST, takes_feasibility_cuts=False),
-    Entry("frank-wolfe blended", lambda: FrankWolfe("blended-pairwise"), STEEPEST, takes_feasibility_cuts=False),
-    Entry("frank-wolfe classic", lambda: FrankWolfe("classic"), takes_feasibility_cuts=False),
-    Entry("frank-wolfe adaptive", lambda: FrankWolfe(rule="adaptive"), STEEPEST, takes_feasibility_cuts=False),
-    Entry("frank-wolfe open-loop", lambda: FrankWolfe("classic", "open-loop"), takes_feasibility_cuts=False),
-    Entry("fixed-point", FixedPoint, takes_feasibility_cuts=False),
+    Uncut("reduced-gradient", ReducedGradient, (("smooth simplex", 1e-4, 1000),), needs=ONE_SIMPLEX),
+    Uncut("quasi-newton", QuasiNewton, SMOOTH, needs=METRICS),
+    Uncut("lbfgs", LBFGS, SMOOTH, needs=BOUNDS_ALONE),
+    Uncut("frank-wolfe", FrankWolfe, STEEPEST),
+    Uncut("frank-wolfe away", lambda: FrankWolfe("away"), STEEPEST),
+    Uncut("frank-wolfe blended", lambda: FrankWolfe("blended-pairwise"), STEEPEST),
+    Uncut("frank-wolfe classic", lambda: FrankWolfe("classic")),
+    Uncut("frank-wolfe adaptive", lambda: FrankWolfe(rule="adaptive"), STEEPEST),
+    Uncut("frank-wolfe open-loop", lambda: FrankWolfe("classic", "open-loop")),
+    Uncut("fixed-point", FixedPoint),
 ]
 
 

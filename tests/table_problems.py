@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from affine_pieces import largest, least_of_pieces
 from table_nonsmooth import Problem, nonsmooth_set
 from tiny_kernels import (
     tiny_gmkl,
@@ -30,12 +31,8 @@ def _quadratic(domain: Domain, target: np.ndarray, scale: np.ndarray) -> Callabl
 
 
 def _max_affine(domain: Domain, slopes: np.ndarray, constants: np.ndarray) -> Callable[[], Oracle]:
-    def function(z: np.ndarray) -> tuple[float, np.ndarray]:
-        values = slopes @ z + constants
-        i = int(values.argmax())
-        return float(values[i]), slopes[i].copy()
 
-    return lambda: FunctionOracle(function, domain)
+    return lambda: FunctionOracle(largest(slopes, constants), domain)
 
 
 def _with_curvature() -> Oracle:
@@ -68,17 +65,10 @@ def _curved_optimum() -> float:
 
 def _affine_box() -> tuple[Callable[[], Oracle], float]:
     """max of 12 affine pieces on a box; the optimum by an LP of its own."""
-    from scipy.optimize import linprog
-
     rng = np.random.default_rng(5)
     slopes, constants = rng.normal(size=(12, 5)), rng.normal(size=12)
-    solved = linprog(
-        np.r_[np.zeros(5), 1.0],
-        A_ub=np.c_[slopes, -np.ones(12)],
-        b_ub=-constants,
-        bounds=[(-1, 1)] * 5 + [(None, None)],
-    )
-    return _max_affine(Box(-np.ones(5), np.ones(5)), slopes, constants), float(solved.fun)
+    domain = Box(-np.ones(5), np.ones(5))
+    return _max_affine(domain, slopes, constants), least_of_pieces(domain, slopes, constants)
 
 
 def _polyhedron(equations: bool) -> Polyhedron:
@@ -90,20 +80,10 @@ def _polyhedron(equations: bool) -> Polyhedron:
 
 def _affine_polyhedron(equations: bool) -> tuple[Callable[[], Oracle], float]:
     """max of 12 affine pieces on a polyhedron; the optimum by an LP of its own."""
-    from scipy.optimize import linprog
-
     rng = np.random.default_rng(7)
     slopes, constants = rng.normal(size=(12, 5)), rng.normal(size=12)
     domain = _polyhedron(equations)
-    solved = linprog(
-        np.r_[np.zeros(5), 1.0],
-        A_ub=np.r_[np.c_[slopes, -np.ones(12)], np.c_[domain.A, np.zeros(6)]],
-        b_ub=np.r_[-constants, domain.b],
-        A_eq=np.c_[domain.equality_matrix, np.zeros(len(domain.equality_rhs))],
-        b_eq=domain.equality_rhs,
-        bounds=[(-1, 1)] * 5 + [(None, None)],
-    )
-    return _max_affine(domain, slopes, constants), float(solved.fun)
+    return _max_affine(domain, slopes, constants), least_of_pieces(domain, slopes, constants)
 
 
 def _quadratic_polyhedron(equations: bool) -> tuple[Callable[[], Oracle], float]:
@@ -122,8 +102,6 @@ def _quadratic_polyhedron(equations: bool) -> tuple[Callable[[], Oracle], float]
 
 def _sum_of_maxima(domain: Domain) -> tuple[Callable[[], Oracle], float]:
     """Sum of three maxima of 8 affine pieces, with the cuts of each as summands; the optimum by an LP of its own."""
-    from scipy.optimize import linprog
-
     rng = np.random.default_rng(8)
     n = domain.dimension
     slopes, constants = rng.normal(size=(3, 8, n)), rng.normal(size=(3, 8))
@@ -135,16 +113,7 @@ def _sum_of_maxima(domain: Domain) -> tuple[Callable[[], Oracle], float]:
         slope = sum(part.subgradient for part in summands)
         return ObjectiveCut(z, sum(part.value for part in summands), slope, summands=summands)
 
-    described = domain.linear_constraints()
-    solved = linprog(
-        np.r_[np.zeros(n), np.ones(3)],
-        A_ub=np.c_[slopes.reshape(24, n), -np.repeat(np.eye(3), 8, axis=0)],
-        b_ub=-constants.ravel(),
-        A_eq=np.c_[described.equality_matrix, np.zeros((len(described.equality_rhs), 3))],
-        b_eq=described.equality_rhs,
-        bounds=[*zip(described.lower, described.upper, strict=True), *[(None, None)] * 3],
-    )
-    return lambda: FunctionOracle(function, domain), float(solved.fun)
+    return lambda: FunctionOracle(function, domain), least_of_pieces(domain, slopes, constants)
 
 
 def _disc() -> Oracle:
@@ -223,10 +192,7 @@ def _problems() -> list[Problem]:
         problem("max affine on box", affine, affine_optimum, bounded),
         problem(
             "absolute values on simplex",
-            lambda: FunctionOracle(
-                lambda z: (float(np.abs(z - target).sum()), np.sign(z - target)),
-                Simplex(4),
-            ),
+            lambda: FunctionOracle(lambda z: (float(np.abs(z - target).sum()), np.sign(z - target)), Simplex(4)),
             0.0,
             bounded,
         ),

@@ -6,6 +6,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from affine_pieces import largest
 
 from oracle_opt import Curvature, ExactSlopes, FunctionOracle, Oracle, Status, minimize
 from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, PartialQuery, Query
@@ -58,12 +59,7 @@ def max_affine(n, pieces, seed):
     rng = np.random.default_rng(seed)
     A, b = rng.normal(size=(pieces, n)), rng.normal(size=pieces)
 
-    def function(z):
-        values = A @ z + b
-        i = int(values.argmax())
-        return float(values[i]), A[i].copy()
-
-    return function
+    return largest(A, b)
 
 
 @pytest.mark.parametrize("inner", [NewtonBundle(), LevelSet(), ProximalBundle()], ids=lambda one: type(one).__name__)
@@ -184,10 +180,7 @@ def test_cuts_of_a_run_on_all_variables_are_taken_up():
 
 @pytest.mark.campaign(inf)
 def test_contract_with_other_methods_inside():
-    for generator in (
-        ActiveSet(ProximalBundle(), start=1),
-        ActiveSet(ActiveSet(LevelSet(), start=2), start=3),
-    ):
+    for generator in (ActiveSet(ProximalBundle(), start=1), ActiveSet(ActiveSet(LevelSet(), start=2), start=3)):
         assert check_generator(generator, domains=[Simplex(6), ProductOfSimplices([3, 3])], calls=10)
     problem = KnownProblem(
         "tiny", mkl(p=20, n=20), minimize(mkl(p=20, n=20), NewtonBundle(), rtol=1e-10).upper_bound, 1e-7

@@ -34,11 +34,7 @@ def test_the_first_cost_counts_though_the_gap_grows_again() -> None:
 
 
 def test_costs_in_seconds() -> None:
-    results = hand_results(
-        {A: [1.0, 0.1, 1e-4]},
-        oracle={A: [1.0, 2.0, 4.0]},
-        generator={A: [0.25, 0.5, 1.0]},
-    )
+    results = hand_results({A: [1.0, 0.1, 1e-4]}, oracle={A: [1.0, 2.0, 4.0]}, generator={A: [0.25, 0.5, 1.0]})
     assert costs(results, 0.1, cost="calls") == {"a": 2}
     assert costs(results, 0.1, cost="oracle seconds") == {"a": 3.0}
     assert costs(results, 0.1, cost="total seconds") == {"a": 3.75}

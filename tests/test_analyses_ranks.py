@@ -17,15 +17,7 @@ from scipy import stats
 
 from oracle_opt import InvalidArgument
 from oracle_opt.study.analyses.mean_ranks import Ranks
-from oracle_opt.study.analyses.rank_tests import (
-    cliques_of,
-    friedman,
-    holm,
-    log_ratios,
-    nemenyi,
-    ranks_of,
-    wilcoxon_p,
-)
+from oracle_opt.study.analyses.rank_tests import cliques_of, friedman, holm, log_ratios, nemenyi, ranks_of, wilcoxon_p
 from oracle_opt.study.results import Results
 
 

@@ -147,9 +147,7 @@ def test_kinds_that_cannot_be_ignored_have_to_be_taken() -> None:
     class Takes(LevelSet):
         takes = frozenset({Binding})
 
-    with pytest.raises(
-        CapabilityMismatch, match="it takes no minimizers along coordinates, and this oracle gives them"
-    ):
+    with pytest.raises(CapabilityMismatch, match="it takes no minimizers along coordinates, and this oracle gives"):
         minimize(Gives(), LevelSet())
     assert minimize(Gives(), Takes()).success
     assert minimize(Quadratic(), LevelSet()).success

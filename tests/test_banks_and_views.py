@@ -33,34 +33,6 @@ class Cauchy(Source):
         return 1 / (1 + D[:, :, None] / self.scales[kernels] ** 2)
 
 
-class Own(KernelBank):
-    """A user's own bank, which knows nothing of views."""
-
-    def __init__(self, bank):
-        self.bank, self.n_kernels, self.n_points = bank, bank.n_kernels, bank.n_points
-
-    def combine(self, weights, out=None):
-        return self.bank.combine(weights, out)
-
-    def quadratic_forms(self, v):
-        return self.bank.quadratic_forms(v)
-
-    def row_products(self, rows, v):
-        return self.bank.row_products(rows, v)
-
-    def entries(self, rows, columns):
-        return self.bank.entries(rows, columns)
-
-    def diagonal(self):
-        return self.bank.diagonal()
-
-    def cross(self, new, weights):
-        return self.bank.cross(new, weights)
-
-    def digest(self):
-        return self.bank.digest()
-
-
 class Entries(KernelBank):
     """A user's own bank that knows its entries alone: all sums are made of them."""
 
@@ -78,6 +50,19 @@ class Entries(KernelBank):
 
     def digest(self):
         return self.bank.digest()
+
+
+class Own(Entries):
+    """A user's own bank, which knows nothing of views."""
+
+    def combine(self, weights, out=None):
+        return self.bank.combine(weights, out)
+
+    def quadratic_forms(self, v):
+        return self.bank.quadratic_forms(v)
+
+    def row_products(self, rows, v):
+        return self.bank.row_products(rows, v)
 
 
 def cauchy(A, B):

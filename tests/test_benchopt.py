@@ -21,8 +21,7 @@ from oracle_opt.study.methods import generator_of
 PROBLEMS = ["nonsmooth/CB2", "max-affine(n=5, seed=1)"]
 GENERATORS = {"kelley": "kelley", "central/ball": Kelley(chebyshev=True), "mirror": "mirror-descent"}
 needs_benchopt = pytest.mark.skipif(
-    importlib.util.find_spec("benchopt") is None,
-    reason="benchopt is not installed: pip install 'oracle-opt[peers]'",
+    importlib.util.find_spec("benchopt") is None, reason="benchopt is not installed: pip install 'oracle-opt[peers]'"
 )
 
 

@@ -65,10 +65,7 @@ SCENARIOS = pd.DataFrame(
     },
     index=["usual", "high", "low"],
 )
-MODELS = {
-    "linopy": (in_linopy, "from_linopy"),
-    "pyomo": (in_pyomo, "from_pyomo"),
-}
+MODELS = {"linopy": (in_linopy, "from_linopy"), "pyomo": (in_pyomo, "from_pyomo")}
 
 
 def split(kind, sign=1.0, first=("capacity",)):

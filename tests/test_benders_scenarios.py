@@ -11,11 +11,7 @@ from oracle_opt import InvalidArgument, Query, minimize
 from oracle_opt.generators import LevelSet
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem, read_smps
 
-NAMES = {
-    "names": ["mill", "farm"],
-    "row_names": ["sold", "demand", "free"],
-    "column_names": ["now", "later"],
-}
+NAMES = {"names": ["mill", "farm"], "row_names": ["sold", "demand", "free"], "column_names": ["now", "later"]}
 
 
 def shop(**changes):

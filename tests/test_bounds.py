@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from affine_pieces import least_of_pieces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,20 +17,10 @@ DOMAIN = Simplex(4)
 
 def random_problem(seed: int):
     """max of affine functions on the simplex with one half-space, with its optimum by HiGHS through scipy."""
-    from scipy.optimize import linprog
-
     rng = np.random.default_rng(seed)
     slopes, constants, normal = rng.normal(size=(8, 4)), rng.normal(size=8), rng.normal(size=4)
     side = normal @ DOMAIN.interior_point() + 0.05
-    solved = linprog(
-        np.r_[np.zeros(4), 1.0],
-        A_ub=np.vstack([np.c_[slopes, -np.ones(8)], np.r_[normal, 0.0]]),
-        b_ub=np.r_[-constants, side],
-        A_eq=[[1, 1, 1, 1, 0]],
-        b_eq=[1],
-        bounds=[(0, None)] * 4 + [(None, None)],
-    )
-    return slopes, constants, normal, side, float(solved.fun)
+    return slopes, constants, normal, side, least_of_pieces(DOMAIN, slopes, constants, [normal], [side])
 
 
 @settings(max_examples=60, deadline=None)

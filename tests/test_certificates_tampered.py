@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from affine_pieces import least_of_pieces
 
 from oracle_opt import Box, FreeSpace, FunctionOracle, InvalidCertificate, Refuted, Simplex, minimize
 from oracle_opt.certificates import verify
@@ -56,18 +56,7 @@ def problem(seed, domain):
 
 
 def optimum(oracle):
-    """By HiGHS: ``min t`` with t above all pieces."""
-    A = np.c_[oracle.slopes, -np.ones(len(oracle.slopes))]
-    simplex = isinstance(oracle.domain, Simplex)
-    found = linprog(
-        np.r_[np.zeros(N), 1.0],
-        A_ub=A,
-        b_ub=-oracle.heights,
-        A_eq=np.r_[np.ones(N), 0.0][None] if simplex else None,
-        b_eq=[1.0] if simplex else None,
-        bounds=[(0, 1) if simplex else (-1, 1)] * N + [(None, None)],
-    )
-    return found.fun
+    return least_of_pieces(oracle.domain, oracle.slopes, oracle.heights)
 
 
 def content(certificate, path):

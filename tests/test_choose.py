@@ -7,35 +7,14 @@ import sys
 
 import cvxpy as cp
 import numpy as np
+import own_domains as own
 import pytest
 from identity_oracles import ORACLES
 from journal_runs import assert_same_history
-from own_domains import (
-    AXES,
-    BUDGET,
-    CENTER,
-    LOWER,
-    PRICES,
-    SCALE,
-    UPPER,
-    BudgetBox,
-    Ellipsoidal,
-    Everywhere,
-    ScaledSimplex,
-)
 from table_problems import PROBLEMS
 
-from oracle_opt import (
-    AnalyticUpdate,
-    Answer,
-    Curvature,
-    Eigenpairs,
-    FeasibilityCut,
-    FunctionOracle,
-    Oracle,
-    Status,
-    minimize,
-)
+from oracle_opt import AnalyticUpdate, Answer, Curvature, Eigenpairs, FunctionOracle, Oracle, Status, minimize
+from oracle_opt.cuts import FeasibilityCut
 from oracle_opt.domains import Ball, Box, Domain, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
 from oracle_opt.errors import CapabilityMismatch, InvalidArgument, JournalMismatch
 from oracle_opt.generator import QueryPointGenerator, Step
@@ -78,8 +57,8 @@ def half_space(n):
     return Polyhedron(np.ones((1, n)), np.ones(1), lower=-1, upper=1)
 
 
-OWN_SIMPLEX, OWN_BOX = ScaledSimplex(SCALE), BudgetBox(LOWER, UPPER, PRICES, BUDGET)
-ELLIPSE = Ellipsoidal(CENTER, AXES)
+OWN_SIMPLEX, OWN_BOX = own.ScaledSimplex(own.SCALE), own.BudgetBox(own.LOWER, own.UPPER, own.PRICES, own.BUDGET)
+ELLIPSE = own.Ellipsoidal(own.CENTER, own.AXES)
 RULE = [
     ("SPG", States(box(5), convex=False)),
     ("SPG", States(OWN_SIMPLEX, Curvature, convex=False)),
@@ -92,7 +71,7 @@ RULE = [
     ("Ellipsoid", States(Ball(11), FeasibilityCut)),
     ("Subgradient", States(Unknown(FreeSpace(3, np.inf)), FeasibilityCut)),
     ("SpectralBundle", States(FreeSpace(60, 10.0), Eigenpairs)),
-    ("SpectralBundle", States(Everywhere(3, 9.0), Eigenpairs)),
+    ("SpectralBundle", States(own.Everywhere(3, 9.0), Eigenpairs)),
     ("SpectralBundle", States(FreeSpace(3, np.inf), Eigenpairs)),
     ("ProximalBundle", States(box(3), Eigenpairs)),
     ("AnalyticCenter", States(FreeSpace(60, 10.0), Eigenpairs, FeasibilityCut)),

@@ -281,11 +281,7 @@ def refusals():
         ("no problem", lambda: CvxpyOracle(3), "`problem` must be a cvxpy.Problem"),
         ("not convex", lambda: CvxpyOracle(cp.Problem(cp.Minimize(cp.sqrt(x[0])), [x >= p])), r"\(DCP\).*x\[0\]"),
         ("product", lambda: CvxpyOracle(cp.Problem(cp.Minimize(p @ x), [x >= 0])), "variables and parameters .*p @ x"),
-        (
-            "not DPP",
-            lambda: CvxpyOracle(cp.Problem(cp.Minimize(cp.sum(x)), [x >= p * q])),
-            r"not at .*\(DPP\) either",
-        ),
+        ("not DPP", lambda: CvxpyOracle(cp.Problem(cp.Minimize(cp.sum(x)), [x >= p * q])), r"not at .*\(DPP\) either"),
         (
             "concave",
             lambda: CvxpyOracle(cp.Problem(cp.Minimize(-cp.square(q) + x[0]), [x >= 0])),

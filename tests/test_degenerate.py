@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from affine_pieces import largest
 
 from oracle_opt import FeasibilityCut, FunctionOracle, ObjectiveCut, Status, minimize
 from oracle_opt.bounds import BoundTracker
@@ -73,10 +74,7 @@ def walls(width, offset=0.0):
     """Minimize the second variable where the first lies between two walls, which cuts tell; empty if width < 0."""
 
     def function(z):
-        for beyond, normal in (
-            (z[0] - 0.3 - width, np.array([1.0, 0.0])),
-            (0.3 - z[0], np.array([-1.0, 0.0])),
-        ):
+        for beyond, normal in ((z[0] - 0.3 - width, np.array([1.0, 0.0])), (0.3 - z[0], np.array([-1.0, 0.0]))):
             if beyond > 1e-9:
                 return FeasibilityCut(z, float(beyond), normal, error=1e-9)
         return ObjectiveCut(z, float(z[1]) + offset, np.array([0.0, 1.0]))
@@ -130,13 +128,8 @@ def test_proximal_bundle_asks_inside_a_polyhedron(seed) -> None:
     slopes = rng.normal(size=(7, n))
     sides = rng.normal(size=7)
 
-    def function(z):
-        values = slopes @ z + sides
-        i = int(values.argmax())
-        return float(values[i]), slopes[i]
-
     domain = Polyhedron(np.abs(rng.normal(size=(1, n))), [0.8], lower=-50, upper=50)
-    oracle = FunctionOracle(function, domain)
+    oracle = FunctionOracle(largest(slopes, sides), domain)
     result = minimize(oracle, ProximalBundle(max_cuts=8), rtol=0.0, atol=0.0, max_calls=60, keep_cuts=True)
     assert result.status is not Status.CONTRADICTION
     assert all(domain.contains(cut.point) for cut in result.history.cuts)

@@ -8,24 +8,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import linalg, sparse
+from test_eigenvalue_bounds import definite, exact
 
 from oracle_opt import Box, FreeSpace, Query, Simplex
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.errors import Refuted
 from oracle_opt.oracles import MaxEigenvalueOracle, eigenvalue_proofs
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
-
-exact = np.vectorize(Fraction, otypes=[object])
-
-
-def definite(M):
-    """Whether a symmetric matrix of fractions is positive definite, by elimination."""
-    M = M.copy()
-    while len(M):
-        if M[0, 0] <= 0:
-            return False
-        M = M[1:, 1:] - np.outer(M[1:, 0], M[0, 1:]) / M[0, 0]
-    return True
 
 
 class Truth:

@@ -6,6 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.optimize
+from affine_pieces import largest, least_of_pieces
 from table import classes, serving
 
 from oracle_opt import Box, FeasibilityCut, FunctionOracle, ObjectiveCut, QueryPointGenerator, Status, minimize
@@ -57,17 +58,15 @@ def test_generators_that_serve_boxes() -> None:
 def test_largest_of_affine_functions(generator: QueryPointGenerator, n_fixed: int) -> None:
     rng = np.random.default_rng(n_fixed)
     domain, slopes, constants = box(rng, n_fixed), rng.normal(size=(15, N)), rng.normal(size=15)
-    bounds = [*zip(domain.lower, domain.upper, strict=True), (None, None)]
-    truth = scipy.optimize.linprog(np.r_[np.zeros(N), 1.0], np.c_[slopes, -np.ones(15)], -constants, bounds=bounds).fun
-
-    def function(z):
-        values = slopes @ z + constants
-        i = int(values.argmax())
-        return float(values[i]), slopes[i].copy()
+    truth = least_of_pieces(domain, slopes, constants)
 
     convex = generator.needs_convexity
     result = minimize(
-        FunctionOracle(function, domain), generator, rtol=1e-6, max_calls=1000 if convex else 60, keep_cuts=True
+        FunctionOracle(largest(slopes, constants), domain),
+        generator,
+        rtol=1e-6,
+        max_calls=1000 if convex else 60,
+        keep_cuts=True,
     )
     check(result, domain, truth, generator, convex or n_fixed == N)
 
@@ -128,10 +127,7 @@ def test_a_fixed_variable_is_as_good_as_none(generator: QueryPointGenerator) -> 
     free = domain.lower < domain.upper
     slopes[:, ~free] *= 100.0
 
-    def whole(z):
-        values = slopes @ z + constants
-        i = int(values.argmax())
-        return float(values[i]), slopes[i].copy()
+    whole = largest(slopes, constants)
 
     def part(w):
         z = domain.lower.copy()

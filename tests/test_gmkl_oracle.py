@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from journal_runs import recalled
 
 from oracle_opt import AnalyticUpdate, CapabilityMismatch, InvalidArgument, Query, Status, minimize
 from oracle_opt.generators import SPG, FixedPoint, Kelley, LevelSet
@@ -202,14 +203,7 @@ def test_prediction_is_that_of_the_combined_kernel() -> None:
 def test_recall_continues_as_if_never_interrupted() -> None:
     X, y = problem()
     bank = uci_bank(X)
-    first, later = (GMKLOracle(bank, y, LpRegularizer(1.33), C=10.0) for _ in range(2))
-    cuts = [first.query(Query(point)) for point in points(bank.n_kernels, 4)]
-    for k in range(4):
-        later.reset()
-        later.resume(cuts[k])
-        again = later.query(Query(cuts[k + 1].point))
-        assert again.value == cuts[k + 1].value
-        np.testing.assert_array_equal(again.subgradient, cuts[k + 1].subgradient)
+    recalled(lambda: GMKLOracle(bank, y, LpRegularizer(1.33), C=10.0), points(bank.n_kernels, 4))
 
 
 def test_an_oracle_that_cannot_be_precise_stalls_the_schedule_and_the_best_point_is_kept() -> None:

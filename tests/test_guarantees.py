@@ -5,19 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import oracle_opt.generators as G
 from oracle_opt import CapabilityMismatch, Exhausted, FunctionOracle, Regularity, generators, minimize, problems
 from oracle_opt.domains import Box, FreeSpace, Simplex
-from oracle_opt.generators import (
-    SPG,
-    AnalyticCenter,
-    Ellipsoid,
-    FrankWolfe,
-    Kelley,
-    LevelSet,
-    OptimalKelley,
-    ProximalBundle,
-    Subgradient,
-)
 from oracle_opt.problems import Instance
 from oracle_opt.study import Limits, Study
 from oracle_opt.testing import check_generator
@@ -35,12 +25,12 @@ def methods() -> list:
         if isinstance(kind, type) and name not in ("ActiveSet", "ForeignSolver"):
             made.append(kind())
     more = [
-        LevelSet(center="last"),
-        LevelSet(interior=True),
-        LevelSet(level=0.3, adaptive=False),
-        OptimalKelley(planned=7),
+        G.LevelSet(center="last"),
+        G.LevelSet(interior=True),
+        G.LevelSet(level=0.3, adaptive=False),
+        G.OptimalKelley(planned=7),
     ]
-    return [*made, *more, Subgradient(polyak=True), Kelley(chebyshev=True), AnalyticCenter(epigraph=False)]
+    return [*made, *more, G.Subgradient(polyak=True), G.Kelley(chebyshev=True), G.AnalyticCenter(epigraph=False)]
 
 
 @pytest.mark.parametrize("generator", methods(), ids=repr)
@@ -64,7 +54,7 @@ def test_no_method_beats_the_adversary(generator, n, steepness, radius) -> None:
         assert (slope == cut.subgradient).all()
 
 
-@pytest.mark.parametrize("generator", [Kelley(), ProximalBundle(), Subgradient(scale=3.0)], ids=repr)
+@pytest.mark.parametrize("generator", [G.Kelley(), G.ProximalBundle(), G.Subgradient(scale=3.0)], ids=repr)
 def test_what_the_adversary_answered_in_the_end_is_a_function_with_proofs(generator) -> None:
     """The same run on it gives the same answers, and each cut is proven, those of points far away, too."""
     instance = adversary(9)
@@ -81,7 +71,7 @@ def test_what_the_adversary_answered_in_the_end_is_a_function_with_proofs(genera
 @pytest.mark.parametrize("steepness", [None, 2.0])
 def test_the_optimal_method_meets_its_guarantee(n, steepness) -> None:
     instance = adversary(n, 2.0, 3.0)
-    generator = OptimalKelley(planned=n, steepness=steepness)
+    generator = G.OptimalKelley(planned=n, steepness=steepness)
     result = minimize(instance.oracle, generator, instance.start, rtol=0, max_calls=n)
     promised = generator.guarantee(instance.oracle.domain, instance.start, n, instance.regularity)
     least = 6.0 / np.sqrt(n)
@@ -93,7 +83,7 @@ def test_the_optimal_method_meets_its_guarantee(n, steepness) -> None:
 def test_the_optimal_method_promises_by_its_own_constants_alone() -> None:
     """Nothing where a constant of the problem is larger, and no less where it is smaller."""
     domain, start = FreeSpace(4, radius=2.0), np.array([1.0, 0.0, 0.0, 0.0])
-    generator = OptimalKelley(planned=9, steepness=5.0)
+    generator = G.OptimalKelley(planned=9, steepness=5.0)
     for known in (Regularity(5.0, 3.0), Regularity(0.1, 0.1)):
         promised = generator.guarantee(domain, start, 9, known)
         assert promised is not None
@@ -127,13 +117,13 @@ def random_instance(seed: int) -> Instance:
 def test_runs_stay_within_their_guarantees(seed) -> None:
     instance, calls = random_instance(seed), 8 + seed % 18
     for generator in (
-        OptimalKelley(planned=calls, steepness=1.0),
-        Subgradient(),
-        Subgradient(scale=0.3),
-        LevelSet(level=0.3, adaptive=False, center="last"),
-        LevelSet(target=0.0),
-        Ellipsoid(),
-        Ellipsoid(deep=False),
+        G.OptimalKelley(planned=calls, steepness=1.0),
+        G.Subgradient(),
+        G.Subgradient(scale=0.3),
+        G.LevelSet(level=0.3, adaptive=False, center="last"),
+        G.LevelSet(target=0.0),
+        G.Ellipsoid(),
+        G.Ellipsoid(deep=False),
     ):
         result = minimize(instance.oracle, generator, instance.start, rtol=0, max_calls=calls)
         promised = generator.guarantee(instance.oracle.domain, instance.start, calls, instance.regularity)
@@ -171,39 +161,39 @@ def test_conditional_gradients_stay_within_theirs(seed) -> None:
     oracle = FunctionOracle(
         lambda z: (0.5 * (z - minimizer) @ A @ (z - minimizer), A @ (z - minimizer)), Box(-np.ones(n), np.ones(n))
     )
-    generator, known = FrankWolfe("classic", "open-loop"), Regularity(smoothness=float(np.linalg.eigvalsh(A)[-1]))
+    generator, known = G.FrankWolfe("classic", "open-loop"), Regularity(smoothness=float(np.linalg.eigvalsh(A)[-1]))
     for calls in (2, 10, 40):
         promised = generator.guarantee(oracle.domain, np.zeros(n), calls, known)
         assert promised is not None
         assert minimize(oracle, generator, rtol=0, max_calls=calls).upper_bound <= promised.value
-    assert FrankWolfe().guarantee(oracle.domain, np.zeros(n), 5, known) is None
+    assert G.FrankWolfe().guarantee(oracle.domain, np.zeros(n), 5, known) is None
 
 
 def test_methods_without_constants_promise_nothing() -> None:
     domain, known = Simplex(5), Regularity(1.0, 1.0)
     for generator in (
-        SPG(),
-        Subgradient(),
-        Ellipsoid(),
-        LevelSet(),
-        LevelSet(interior=True),
-        Kelley(),
-        Subgradient(polyak=True),
+        G.SPG(),
+        G.Subgradient(),
+        G.Ellipsoid(),
+        G.LevelSet(),
+        G.LevelSet(interior=True),
+        G.Kelley(),
+        G.Subgradient(polyak=True),
     ):
         assert generator.guarantee(domain, domain.interior_point(), 10, known) is None
 
 
 def test_the_optimal_method_is_a_generator() -> None:
-    assert len(check_generator(OptimalKelley(planned=30), domains=[FreeSpace(3, radius=4.0)])) > 2
+    assert len(check_generator(G.OptimalKelley(planned=30), domains=[FreeSpace(3, radius=4.0)])) > 2
     with pytest.raises(CapabilityMismatch, match="it needs a Ball"):
-        minimize(FunctionOracle(lambda z: (z @ z, 2 * z), Box([-1.0, -1.0], [1.0, 1.0])), OptimalKelley())
+        minimize(FunctionOracle(lambda z: (z @ z, 2 * z), Box([-1.0, -1.0], [1.0, 1.0])), G.OptimalKelley())
 
 
 def test_the_optimal_method_ends_at_a_flat_function() -> None:
-    result = minimize(FunctionOracle(lambda z: (1.0, 0 * z), FreeSpace(3, radius=1.0)), OptimalKelley())
+    result = minimize(FunctionOracle(lambda z: (1.0, 0 * z), FreeSpace(3, radius=1.0)), G.OptimalKelley())
     assert result.success
     assert result.n_calls == 1
-    generator = OptimalKelley()
+    generator = G.OptimalKelley()
     generator.reset(FreeSpace(2, radius=1.0), np.zeros(2))
     oracle = FunctionOracle(lambda z: (0.0, 0 * z), FreeSpace(2, radius=1.0))
     from oracle_opt import Query

@@ -11,10 +11,7 @@ from scipy.spatial.distance import squareform
 
 from oracle_opt import InvalidData, Query, minimize
 from oracle_opt.generators import LevelSet, ProximalBundle, Subgradient
-from oracle_opt.oracles import (
-    HeldKarpOracle,
-    read_tsplib,
-)
+from oracle_opt.oracles import HeldKarpOracle, read_tsplib
 
 
 def subtour_bound(d):

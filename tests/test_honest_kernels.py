@@ -5,20 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import oracle_opt.oracles.svm as S
 from oracle_opt import Query, Refuted, minimize
 from oracle_opt.generators import SPG
 from oracle_opt.oracles import Bank, GramBank, KernelWeightsOracle, Source
 from oracle_opt.oracles.kernels.bank_checks import lack_of
 from oracle_opt.oracles.mkl import ElasticNet, KernelMachine, MixedNormOracle, MKLOracle, Regularized
-from oracle_opt.oracles.svm import (
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    LeastSquares,
-    Pinball,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-)
 from oracle_opt.proof.claim import ValueClaim
 
 
@@ -39,9 +31,12 @@ def losses(rng, n, C):
     y, labels = 600.0 * rng.integers(0, 2) + 10.0 ** rng.uniform(-1, 2) * rng.normal(size=n), np.ones(n)
     labels[1 : n // 2] = -1.0
     return [
-        *((kind(C), labels) for kind in (Hinge, SquaredHinge)),
-        *((loss, y) for loss in (LeastSquares(C), SquaredEpsilonInsensitive(C, 0.01), EpsilonInsensitive(C, 0.1))),
-        *((loss, y) for loss in (Pinball(0.3, C=C), Huber(C))),
+        *((kind(C), labels) for kind in (S.Hinge, S.SquaredHinge)),
+        *(
+            (loss, y)
+            for loss in (S.LeastSquares(C), S.SquaredEpsilonInsensitive(C, 0.01), S.EpsilonInsensitive(C, 0.1))
+        ),
+        *((loss, y) for loss in (S.Pinball(0.3, C=C), S.Huber(C))),
     ]
 
 
@@ -81,7 +76,9 @@ def test_runs_with_mixed_norms_are_neither_accused_nor_refused(seed) -> None:
 
 
 @pytest.mark.parametrize("seed", [2, 3])
-@pytest.mark.parametrize("loss", [EpsilonInsensitive(1e7, 0.0), Pinball(0.2, C=1e8), Pinball(0.36, C=3e7)], ids=repr)
+@pytest.mark.parametrize(
+    "loss", [S.EpsilonInsensitive(1e7, 0.0), S.Pinball(0.2, C=1e8), S.Pinball(0.36, C=3e7)], ids=repr
+)
 def test_a_form_that_is_negative_by_rounding_raises_no_bound(loss, seed) -> None:
     """A rank-one kernel that floats made indefinite, over a weight of its group of 1e-7."""
     rng = np.random.default_rng(seed)
@@ -122,7 +119,7 @@ def test_a_rounded_kernel_that_is_indefinite_has_a_bound_all_the_same(seed) -> N
     bank = GramBank([np.outer(x, x)], dtype=np.float32)
     inside = rng.uniform(-0.1, 0.1, n)
     y = C * bank.combine(np.ones(1)) @ (inside - inside.mean())  # an optimum in the inside of the box
-    oracle, answers = MKLOracle(bank, y, EpsilonInsensitive(C, 0.0)), []
+    oracle, answers = MKLOracle(bank, y, S.EpsilonInsensitive(C, 0.0)), []
     for _ in range(12):
         oracle.start_from(C * rng.choice([-1.0, 0.0, 1.0], n))
         answers.append(oracle.query(Query(np.ones(1), 1e-13)))
@@ -146,7 +143,7 @@ def test_what_a_kernel_lacks_is_nothing_for_certain_or_enough() -> None:
 def test_a_forged_value_is_refused() -> None:
     rng = np.random.default_rng(0)
     bank = GramBank(given(rng, rng.normal(size=(12, 3)), 4))
-    oracle = MixedNormOracle(bank, rng.normal(size=12), EpsilonInsensitive(1e6, 0.1), groups=[[0], [1], [2, 3]])
+    oracle = MixedNormOracle(bank, rng.normal(size=12), S.EpsilonInsensitive(1e6, 0.1), groups=[[0], [1], [2, 3]])
     result = minimize(oracle, rtol=1e-6, max_calls=20)
     certificate = result.certificate()
     certificate.verify(oracle)

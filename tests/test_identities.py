@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -32,6 +33,7 @@ from identity_oracles import ORACLES
 from scipy import sparse
 
 import oracle_opt
+import oracle_opt.oracles.svm as S
 from oracle_opt import InvalidArgument, Oracle, QueryPointGenerator, oracles
 from oracle_opt.arrays import class_name, digest, fingerprint
 from oracle_opt.domains import Ball, Box, Domain, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
@@ -53,259 +55,195 @@ from oracle_opt.oracles.kernels import (
     uci_bank_on_the_fly,
 )
 from oracle_opt.oracles.mkl import ElasticNet, EntropyRegularizer, LpRegularizer, MKLOracle
-from oracle_opt.oracles.svm import (
-    AsymmetricEpsilonInsensitive,
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    LeastSquares,
-    OneClass,
-    Pinball,
-    SmoothedHinge,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-    WeightedLoss,
-)
 
+OfBank = partial(Case, identity=lambda made: made.digest())
+OfLoss = partial(Case, identity=answers_of)
+OfParts = partial(Case, identity=fingerprint)
 OTHERS = {
-    TwoStageProblem: Case(
-        TwoStageProblem,
-        sells(),
-        {
-            name: [ulp(sells()[name], (0,) * np.ndim(sells()[name]))]
-            for name in sells()
-            if name not in ("blocks", "names", "offset")
-        }
-        | {"offset": [0.25], "sections": [[0, 0]], "blocks": [[], [RandomBlock(**BLOCK), RandomBlock([1.0])]]}
-        | {name: [sparse.csr_array(np.eye(2)[::-1])] for name in ("T", "W", "A")},
-        dict.fromkeys(("names", "row_names", "column_names", "first_row_names", "maximize"), NAMES_ALONE),
-        lambda made: BendersOracle(made, n_samples=3).identity(),
-    ),
-    RandomBlock: Case(
-        RandomBlock,
-        BLOCK,
-        {
-            "probabilities": [ulp([0.25, 0.75])],
-            "rows": [[0]],
-            "rhs": [ulp([[2.0], [6.0]], (1, 0))],
-            "cost_columns": [[1]],
-            "cost": [ulp([[-3.0], [-2.0]], (1, 0))],
-            "technology_entries": [[[1, 0]]],
-            "technology": [ulp([[-0.5], [-0.75]], (1, 0))],
-            "recourse_entries": [[[1, 0]]],
-            "recourse": [ulp([[1.0], [2.0]], (1, 0))],
-        },
-        {"name": NAMES_ALONE, "labels": NAMES_ALONE},
-        lambda made: BendersOracle(TwoStageProblem(**sells(blocks=[made])), n_samples=3).identity(),
-    ),
-    Hinge: Case(Hinge, {"C": 3.0}, CLASSES, {}, answers_of),
-    SquaredHinge: Case(SquaredHinge, {"C": 3.0}, CLASSES, {}, answers_of),
-    EpsilonInsensitive: Case(
-        EpsilonInsensitive,
-        {"C": 3.0, "epsilon": 0.1},
-        {"C": CLASSES["C"], "epsilon": [next_to(0.1)]},
-        {},
-        answers_of,
-    ),
-    SmoothedHinge: Case(SmoothedHinge, {"C": 3.0, "width": 0.5}, CLASSES | {"width": [next_to(0.5)]}, {}, answers_of),
-    WeightedLoss: Case(
-        WeightedLoss,
-        {"loss": Huber(3.0), "weights": np.ones(6)},
-        {"loss": [Huber(next_to(3.0)), LeastSquares(3.0)], "weights": [ulp(np.ones(6), 4)]},
-        {},
-        answers_of,
-    ),
-    Huber: Case(Huber, {"C": 3.0, "delta": 1.5}, {"C": CLASSES["C"], "delta": [next_to(1.5)]}, {}, answers_of),
-    LeastSquares: Case(LeastSquares, {"C": 3.0}, {"C": CLASSES["C"]}, {}, answers_of),
-    SquaredEpsilonInsensitive: Case(
-        SquaredEpsilonInsensitive,
-        {"C": 3.0, "epsilon": 0.1},
-        {"C": CLASSES["C"], "epsilon": [next_to(0.1)]},
-        {},
-        answers_of,
-    ),
-    AsymmetricEpsilonInsensitive: Case(
-        AsymmetricEpsilonInsensitive,
-        {"C": 3.0, "below": 0.25, "above": 0.25, "quantile": 0.5},
-        {"C": CLASSES["C"], "below": [next_to(0.25)], "above": [next_to(0.25)], "quantile": [next_to(0.5)]},
-        {},
-        answers_of,
-    ),
-    Pinball: Case(
-        Pinball, {"quantile": 0.5, "C": 3.0}, {"quantile": [next_to(0.5)], "C": CLASSES["C"]}, {}, answers_of
-    ),
-    OneClass: Case(
-        OneClass, {"nu": 0.5}, {"nu": [next_to(0.5)], "weights": [np.full(6, next_to(1.0))]}, {}, answers_of
-    ),
-    GramBank: Case(
-        GramBank,
-        {"kernels": KERNELS},
-        {
-            "kernels": [[ulp(K, (2, 2)) if k == at else K for k, K in enumerate(KERNELS)] for at in range(3)]
-            + [[ulp(KERNELS[0], (5, 0), (0, 5)), *KERNELS[1:]], KERNELS[[1, 0, 2]]],
-            "normalize": [True],
-            "dtype": [np.float32],
-        },
-        {"memory_limit": ROUNDS_ALONE, "check": "refuses or accepts"},
-        lambda made: made.digest(),
-    ),
-    simplemkl_bank: Case(
-        simplemkl_bank,
-        {"X": POINTS},
-        {"X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)], "dtype": [np.float32]},
-        {"memory_limit": ROUNDS_ALONE},
-        lambda made: made.digest(),
-    ),
-    uci_bank: Case(
-        uci_bank,
-        {"X": POINTS},
-        {"X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)], "dtype": [np.float32]},
-        {"memory_limit": ROUNDS_ALONE},
-        lambda made: made.digest(),
-    ),
-    ProductBank: Case(
-        ProductBank,
-        {"distances": DISTANCES},
-        {"distances": [[ulp(DISTANCES[0], (2, 3), (3, 2)), *DISTANCES[1:]], DISTANCES[[1, 0, 2]]]},
-        {"check": "refuses or accepts"},
-        lambda made: made.digest(),
-    ),
-    ProductBank.from_points: Case(
-        ProductBank.from_points,
-        {"X": POINTS},
-        {"X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)]},
-        {},
-        lambda made: made.digest(),
-    ),
-    RBFBank: Case(
-        RBFBank,
-        {"X": POINTS, "features": [[0, 1, 2], [1]], "widths": [[1.0, 2.0], [3.0]]},
-        {
-            "X": [ulp(POINTS, (4, 1)), sparse.csr_array(ulp(POINTS, (5, 2)))],
-            "features": [[[0, 1, 2], [2]], [[1, 0, 2], [1]]],
-            "widths": [[[1.0, next_to(2.0)], [3.0]], [[1.0], [2.0, 3.0]]],
-            "scale": [1.0],
-            "dtype": [np.float32],
-        },
-        {"block_bytes": ROUNDS_ALONE},
-        lambda made: made.digest(),
-    ),
-    ShardedBank: Case(
-        ShardedBank,
-        {"bank": BANK},
-        {"bank": [OTHER_BANK]},
-        {"executor": "only does the tasks", "parts": ROUNDS_ALONE},
-        lambda made: made.digest(),
-    ),
-    Bank: Case(
-        Bank,
-        {"source": BANK, "kernels": [0, 2], "points": [1, 3, 5]},
-        {"source": [OTHER_BANK], "kernels": [[2, 0], [0, 1], None], "points": [[3, 1, 5], [1, 3], None]},
-        {},
-        lambda made: made.digest(),
-    ),
-    SubsetBank: Case(
-        SubsetBank,
-        {"X": POINTS, "features": [[0, 1, 2], [1]], "widths": [1.0, 2.0]},
-        {
-            "X": [ulp(POINTS, (4, 1)), sparse.csr_array(ulp(POINTS, (5, 2)))],
-            "features": [[[0, 1, 2], [2]], [[0, 1], [1]]],
-            "widths": [[1.0, 2.0001], [2.0, 1.0]],
-            "scale": [1.0],
-        },
-        {},
-        lambda made: made.digest(),
-    ),
-    PolynomialBank: Case(
-        PolynomialBank,
-        {"X": POINTS, "features": [[0, 1, 2], [1]], "degrees": [[1, 2], [3]]},
-        {
-            "X": [ulp(POINTS, (4, 1)), sparse.csr_array(ulp(POINTS, (5, 2)))],
-            "features": [[[0, 1, 2], [2]], [[1, 0, 2], [1]]],
-            "degrees": [[[1, 3], [3]], [[1], [2, 3]]],
-            "scale": [1.0],
-        },
-        {"block_bytes": ROUNDS_ALONE},
-        lambda made: made.digest(),
-    ),
-    JoinedBank: Case(
-        JoinedBank,
-        {"banks": [GramBank(KERNELS[:2]), GramBank(KERNELS[1:])]},
-        {"banks": [[GramBank(KERNELS[:2]), GramBank(KERNELS[:2])], [GramBank(KERNELS[1:]), GramBank(KERNELS[:2])]]},
-        {"prepare": "is for new points alone", "labels": NAMES_ALONE},
-        lambda made: made.digest(),
-    ),
-    uci_bank_on_the_fly: Case(
-        uci_bank_on_the_fly,
-        {"X": POINTS, "n_pairs": 7},
-        {
-            "X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)],
-            "dtype": [np.float32],
-            "n_pairs": [8],
-            "seed": [1],
-        },
-        {},
-        lambda made: made.digest(),
-    ),
-    Simplex: Case(Simplex, {"dimension": 3}, {"dimension": [4], "radius": [next_to(1.0)]}),
-    ProductOfSimplices: Case(
-        ProductOfSimplices, {"sizes": [2, 3]}, {"sizes": [[3, 2], [2, 2, 1]], "radius": [next_to(1.0)]}
-    ),
-    Box: Case(
-        Box,
-        {"lower": np.zeros(3), "upper": np.ones(3)},
-        {
-            "lower": [ulp(np.zeros(3), 1), -0.0 * np.ones(3)],
-            "upper": [ulp(np.ones(3), 1)],
-            "promised": [True, [[False], [True]]],
-        },
-    ),
-    NonnegativeOrthant: Case(
-        NonnegativeOrthant, {"dimension": 3, "radius": 5.0}, {"dimension": [4], "radius": [next_to(5.0), np.inf]}
-    ),
-    Ball: Case(Ball, {"dimension": 3}, {"dimension": [4], "radius": [next_to(1.0)], "center": [ulp(np.zeros(3), 1)]}),
-    FreeSpace: Case(
-        FreeSpace,
-        {"dimension": 3, "radius": 10.0},
-        {"dimension": [4], "radius": [next_to(10.0)], "center": [ulp(np.zeros(3), 1)]},
-    ),
-    Polyhedron: Case(
-        Polyhedron,
-        {
-            "A": [[1.0, 1.0, 0.0]],
-            "b": [1.5],
-            "equality_matrix": [[0.0, 1.0, 1.0]],
-            "equality_rhs": [1.0],
-            "lower": np.zeros(3),
-            "upper": np.full(3, 2.0),
-        },
-        {
-            "A": [[[1.0, next_to(1.0), 0.0]]],
-            "b": [[next_to(1.5)]],
-            "equality_matrix": [[[0.0, 1.0, next_to(1.0)]]],
-            "equality_rhs": [[next_to(1.0)]],
-            "lower": [ulp(np.zeros(3), 2)],
-            "upper": [ulp(np.full(3, 2.0), 2)],
-            "tighten": [True],
-            "center": [np.full(3, 0.3)],
-            "promised": [True, [[False], [True]]],
-        },
-    ),
-    LpRegularizer: Case(
-        LpRegularizer,
-        {"p": 2.0},
-        {"p": [next_to(2.0)], "weight": [next_to(1.0)], "power": [next_to(2.0)]},
-        identity=fingerprint,
-    ),
-    EntropyRegularizer: Case(
-        EntropyRegularizer,
-        {},
-        {"weight": [next_to(1.0)], "reference": [next_to(1.0), ulp(np.ones(2000), 1000)]},
-        identity=fingerprint,
-    ),
-    ElasticNet: Case(ElasticNet, {}, {"linear": [next_to(1.0)], "quadratic": [next_to(1.0)]}, identity=fingerprint),
-    Power: Case(Power, {"exponent": 0.5}, {"exponent": [next_to(0.5)]}, identity=fingerprint),
-    PositiveSemidefinite: Case(PositiveSemidefinite, {"order": 2}, {"order": [3]}, identity=fingerprint),
+    case.make: case
+    for case in [
+        Case(
+            TwoStageProblem,
+            sells(),
+            {
+                name: [ulp(sells()[name], (0,) * np.ndim(sells()[name]))]
+                for name in sells()
+                if name not in ("blocks", "names", "offset")
+            }
+            | {"offset": [0.25], "sections": [[0, 0]], "blocks": [[], [RandomBlock(**BLOCK), RandomBlock([1.0])]]}
+            | {name: [sparse.csr_array(np.eye(2)[::-1])] for name in ("T", "W", "A")},
+            dict.fromkeys(("names", "row_names", "column_names", "first_row_names", "maximize"), NAMES_ALONE),
+            identity=lambda made: BendersOracle(made, n_samples=3).identity(),
+        ),
+        Case(
+            RandomBlock,
+            BLOCK,
+            {
+                "probabilities": [ulp([0.25, 0.75])],
+                "rows": [[0]],
+                "rhs": [ulp([[2.0], [6.0]], (1, 0))],
+                "cost_columns": [[1]],
+                "cost": [ulp([[-3.0], [-2.0]], (1, 0))],
+                "technology_entries": [[[1, 0]]],
+                "technology": [ulp([[-0.5], [-0.75]], (1, 0))],
+                "recourse_entries": [[[1, 0]]],
+                "recourse": [ulp([[1.0], [2.0]], (1, 0))],
+            },
+            {"name": NAMES_ALONE, "labels": NAMES_ALONE},
+            identity=lambda made: BendersOracle(TwoStageProblem(**sells(blocks=[made])), n_samples=3).identity(),
+        ),
+        OfLoss(S.Hinge, {"C": 3.0}, CLASSES),
+        OfLoss(S.SquaredHinge, {"C": 3.0}, CLASSES),
+        OfLoss(S.EpsilonInsensitive, {"C": 3.0, "epsilon": 0.1}, {"C": CLASSES["C"], "epsilon": [next_to(0.1)]}),
+        OfLoss(S.SmoothedHinge, {"C": 3.0, "width": 0.5}, CLASSES | {"width": [next_to(0.5)]}),
+        OfLoss(
+            S.WeightedLoss,
+            {"loss": S.Huber(3.0), "weights": np.ones(6)},
+            {"loss": [S.Huber(next_to(3.0)), S.LeastSquares(3.0)], "weights": [ulp(np.ones(6), 4)]},
+        ),
+        OfLoss(S.Huber, {"C": 3.0, "delta": 1.5}, {"C": CLASSES["C"], "delta": [next_to(1.5)]}),
+        OfLoss(S.LeastSquares, {"C": 3.0}, {"C": CLASSES["C"]}),
+        OfLoss(S.SquaredEpsilonInsensitive, {"C": 3.0, "epsilon": 0.1}, {"C": CLASSES["C"], "epsilon": [next_to(0.1)]}),
+        OfLoss(
+            S.AsymmetricEpsilonInsensitive,
+            {"C": 3.0, "below": 0.25, "above": 0.25, "quantile": 0.5},
+            {"C": CLASSES["C"], "below": [next_to(0.25)], "above": [next_to(0.25)], "quantile": [next_to(0.5)]},
+        ),
+        OfLoss(S.Pinball, {"quantile": 0.5, "C": 3.0}, {"quantile": [next_to(0.5)], "C": CLASSES["C"]}),
+        OfLoss(S.OneClass, {"nu": 0.5}, {"nu": [next_to(0.5)], "weights": [np.full(6, next_to(1.0))]}),
+        OfBank(
+            GramBank,
+            {"kernels": KERNELS},
+            {
+                "kernels": [[ulp(K, (2, 2)) if k == at else K for k, K in enumerate(KERNELS)] for at in range(3)]
+                + [[ulp(KERNELS[0], (5, 0), (0, 5)), *KERNELS[1:]], KERNELS[[1, 0, 2]]],
+                "normalize": [True],
+                "dtype": [np.float32],
+            },
+            {"memory_limit": ROUNDS_ALONE, "check": "refuses or accepts"},
+        ),
+        OfBank(
+            simplemkl_bank,
+            {"X": POINTS},
+            {"X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)], "dtype": [np.float32]},
+            {"memory_limit": ROUNDS_ALONE},
+        ),
+        OfBank(
+            uci_bank,
+            {"X": POINTS},
+            {"X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)], "dtype": [np.float32]},
+            {"memory_limit": ROUNDS_ALONE},
+        ),
+        OfBank(
+            ProductBank,
+            {"distances": DISTANCES},
+            {"distances": [[ulp(DISTANCES[0], (2, 3), (3, 2)), *DISTANCES[1:]], DISTANCES[[1, 0, 2]]]},
+            {"check": "refuses or accepts"},
+        ),
+        OfBank(ProductBank.from_points, {"X": POINTS}, {"X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)]}),
+        OfBank(
+            RBFBank,
+            {"X": POINTS, "features": [[0, 1, 2], [1]], "widths": [[1.0, 2.0], [3.0]]},
+            {
+                "X": [ulp(POINTS, (4, 1)), sparse.csr_array(ulp(POINTS, (5, 2)))],
+                "features": [[[0, 1, 2], [2]], [[1, 0, 2], [1]]],
+                "widths": [[[1.0, next_to(2.0)], [3.0]], [[1.0], [2.0, 3.0]]],
+                "scale": [1.0],
+                "dtype": [np.float32],
+            },
+            {"block_bytes": ROUNDS_ALONE},
+        ),
+        OfBank(
+            ShardedBank,
+            {"bank": BANK},
+            {"bank": [OTHER_BANK]},
+            {"executor": "only does the tasks", "parts": ROUNDS_ALONE},
+        ),
+        OfBank(
+            Bank,
+            {"source": BANK, "kernels": [0, 2], "points": [1, 3, 5]},
+            {"source": [OTHER_BANK], "kernels": [[2, 0], [0, 1], None], "points": [[3, 1, 5], [1, 3], None]},
+        ),
+        OfBank(
+            SubsetBank,
+            {"X": POINTS, "features": [[0, 1, 2], [1]], "widths": [1.0, 2.0]},
+            {
+                "X": [ulp(POINTS, (4, 1)), sparse.csr_array(ulp(POINTS, (5, 2)))],
+                "features": [[[0, 1, 2], [2]], [[0, 1], [1]]],
+                "widths": [[1.0, 2.0001], [2.0, 1.0]],
+                "scale": [1.0],
+            },
+        ),
+        OfBank(
+            PolynomialBank,
+            {"X": POINTS, "features": [[0, 1, 2], [1]], "degrees": [[1, 2], [3]]},
+            {
+                "X": [ulp(POINTS, (4, 1)), sparse.csr_array(ulp(POINTS, (5, 2)))],
+                "features": [[[0, 1, 2], [2]], [[1, 0, 2], [1]]],
+                "degrees": [[[1, 3], [3]], [[1], [2, 3]]],
+                "scale": [1.0],
+            },
+            {"block_bytes": ROUNDS_ALONE},
+        ),
+        OfBank(
+            JoinedBank,
+            {"banks": [GramBank(KERNELS[:2]), GramBank(KERNELS[1:])]},
+            {"banks": [[GramBank(KERNELS[:2]), GramBank(KERNELS[:2])], [GramBank(KERNELS[1:]), GramBank(KERNELS[:2])]]},
+            {"prepare": "is for new points alone", "labels": NAMES_ALONE},
+        ),
+        OfBank(
+            uci_bank_on_the_fly,
+            {"X": POINTS, "n_pairs": 7},
+            {"X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)], "dtype": [np.float32], "n_pairs": [8], "seed": [1]},
+        ),
+        Case(Simplex, {"dimension": 3}, {"dimension": [4], "radius": [next_to(1.0)]}),
+        Case(ProductOfSimplices, {"sizes": [2, 3]}, {"sizes": [[3, 2], [2, 2, 1]], "radius": [next_to(1.0)]}),
+        Case(
+            Box,
+            {"lower": np.zeros(3), "upper": np.ones(3)},
+            {
+                "lower": [ulp(np.zeros(3), 1), -0.0 * np.ones(3)],
+                "upper": [ulp(np.ones(3), 1)],
+                "promised": [True, [[False], [True]]],
+            },
+        ),
+        Case(NonnegativeOrthant, {"dimension": 3, "radius": 5.0}, {"dimension": [4], "radius": [next_to(5.0), np.inf]}),
+        Case(Ball, {"dimension": 3}, {"dimension": [4], "radius": [next_to(1.0)], "center": [ulp(np.zeros(3), 1)]}),
+        Case(
+            FreeSpace,
+            {"dimension": 3, "radius": 10.0},
+            {"dimension": [4], "radius": [next_to(10.0)], "center": [ulp(np.zeros(3), 1)]},
+        ),
+        Case(
+            Polyhedron,
+            {
+                "A": [[1.0, 1.0, 0.0]],
+                "b": [1.5],
+                "equality_matrix": [[0.0, 1.0, 1.0]],
+                "equality_rhs": [1.0],
+                "lower": np.zeros(3),
+                "upper": np.full(3, 2.0),
+            },
+            {
+                "A": [[[1.0, next_to(1.0), 0.0]]],
+                "b": [[next_to(1.5)]],
+                "equality_matrix": [[[0.0, 1.0, next_to(1.0)]]],
+                "equality_rhs": [[next_to(1.0)]],
+                "lower": [ulp(np.zeros(3), 2)],
+                "upper": [ulp(np.full(3, 2.0), 2)],
+                "tighten": [True],
+                "center": [np.full(3, 0.3)],
+                "promised": [True, [[False], [True]]],
+            },
+        ),
+        OfParts(LpRegularizer, {"p": 2.0}, {"p": [next_to(2.0)], "weight": [next_to(1.0)], "power": [next_to(2.0)]}),
+        OfParts(
+            EntropyRegularizer, {}, {"weight": [next_to(1.0)], "reference": [next_to(1.0), ulp(np.ones(2000), 1000)]}
+        ),
+        OfParts(ElasticNet, {}, {"linear": [next_to(1.0)], "quadratic": [next_to(1.0)]}),
+        OfParts(Power, {"exponent": 0.5}, {"exponent": [next_to(0.5)]}),
+        OfParts(PositiveSemidefinite, {"order": 2}, {"order": [3]}),
+    ]
 }
 
 

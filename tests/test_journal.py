@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from affine_pieces import largest
 from journal_runs import Counted, absolute, assert_same_history
 from tiny_kernels import tiny_mkl
 
@@ -16,10 +17,7 @@ from oracle_opt._journal_file import RecordFile
 from oracle_opt.errors import InvalidCut, JournalMismatch, JournalWarning
 from oracle_opt.generators import SPG, AnalyticCenter, Kelley, LevelSet, ProximalBundle, Subgradient
 from oracle_opt.journal import Journal
-from oracle_opt.oracles import (
-    GramBank,
-    MKLOracle,
-)
+from oracle_opt.oracles import GramBank, MKLOracle
 
 pytestmark = pytest.mark.usefixtures("unflushed")
 
@@ -63,11 +61,7 @@ def test_runs_on_one_polyhedron_object_are_the_same_however_often(tmp_path, seed
         domain = Polyhedron(np.vstack([np.eye(d), np.ones((1, d))]), np.ones(d + 1), lower=0)
     A, b = rng.integers(-2, 3, (6, d)).astype(float), rng.integers(-1, 2, 6).astype(float)
 
-    def largest(z):
-        values = A @ z + b
-        return values.max(), A[values.argmax()]
-
-    oracle, options = FunctionOracle(largest, domain), {"rtol": 1e-9, "max_calls": 12}
+    oracle, options = FunctionOracle(largest(A, b), domain), {"rtol": 1e-9, "max_calls": 12}
     for generator in (Kelley(), AnalyticCenter(), ProximalBundle()):
         whole = minimize(oracle, generator, **options)
         path = tmp_path / type(generator).__name__

@@ -9,10 +9,7 @@ from journal_cuts import assert_same_cut
 from journal_runs import Counted, assert_same_history
 from tiny_kernels import tiny_gmkl, tiny_mixed_norm, tiny_mkl
 
-from oracle_opt import (
-    Box,
-    minimize,
-)
+from oracle_opt import Box, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, NewtonBundle, ProximalBundle, SpectralBundle
 from oracle_opt.oracles import CvxpyOracle, FacilityLocationOracle, MaxEigenvalueOracle, MKLOracle, uci_bank
 from oracle_opt.oracles.benders import BendersOracle, RandomBlock, TwoStageProblem

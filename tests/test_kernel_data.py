@@ -26,15 +26,6 @@ K = POINTS @ POINTS.transpose(0, 2, 1)
 CLASSES = np.repeat([1, 2, 5], 4)
 
 
-@pytest.fixture
-def folder(monkeypatch, tmp_path):
-    """The folder that ORACLE_OPT_DATA names, empty, with an empty cache beside it."""
-    monkeypatch.setenv("ORACLE_OPT_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("ORACLE_OPT_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "data").mkdir()
-    return tmp_path / "data"
-
-
 def distances(n, count):
     points = np.random.default_rng(1).normal(size=(count, n, 2))
     return np.linalg.norm(points[:, :, None] - points[:, None], axis=-1)

@@ -118,15 +118,11 @@ def test_constant_columns_are_left_out_by_name():
     with pytest.warns(ConstantKernels, match=r"constant are the kernels 'cosine of x0'"):
         bank = KernelList([MetricKernel("cosine", each=True), "linear"]).fit(X[:, [0]])
     assert bank.names == ("linear of all columns",)
-    with pytest.raises(
-        InvalidArgument, match=r"column that is not constant, got 4 samples, all the same on the columns of"
-    ):
+    with pytest.raises(InvalidArgument, match=r"is not constant, got 4 samples, all the same on the columns of"):
         KernelList.default().fit(np.ones((4, 2)))
     with pytest.raises(InvalidArgument, match=r"column that is not constant, got 1 sample on the columns of"):
         KernelList.default().fit(np.ones((1, 2)))
-    with pytest.raises(
-        InvalidArgument, match=r"all kernels are constant on the training points: cosine of all columns"
-    ):
+    with pytest.raises(InvalidArgument, match=r"kernels are constant on the training points: cosine of all columns"):
         KernelList(["cosine"]).fit(X[:, [0]])
 
 

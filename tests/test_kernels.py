@@ -342,9 +342,7 @@ def test_uci_bank_refuses_points_that_make_no_kernel(X):
 
 @pytest.mark.parametrize("new", [np.ones((2, 4)), np.ones(5), np.full((1, 5), np.inf)])
 def test_uci_bank_refuses_bad_new_points(new):
-    with pytest.raises(
-        InvalidArgument, match=r"`new` must be finite points(, got inf in row 0, column 0| of shape \(m, 5\))"
-    ):
+    with pytest.raises(InvalidArgument, match=r"`new` must be finite points(, got inf in row 0, column 0| of shape)"):
         uci_bank(points()).cross(new, np.ones(65))
 
 

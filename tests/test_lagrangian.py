@@ -7,10 +7,7 @@ from scipy.optimize import linprog
 
 from oracle_opt import FreeSpace, InvalidArgument, InvalidCut, NonnegativeOrthant, Query, minimize
 from oracle_opt.generators import Kelley, LevelSet, ProximalBundle, Subgradient
-from oracle_opt.oracles import (
-    LagrangianOracle,
-    RelaxedSolution,
-)
+from oracle_opt.oracles import LagrangianOracle, RelaxedSolution
 from oracle_opt.testing import check_oracle
 
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from refusal_cases import THINGS
+from refusal_cases import THINGS, USUAL
 from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.gaussian_process.kernels import RationalQuadratic
@@ -30,22 +30,12 @@ ONE = KernelList([GaussianKernels([1.0])])
 
 # What the parameters take of the things of refusal_cases.py; all else is refused by the name of the parameter.
 TAKES = {
-    "kernels": "none",
+    **{name: USUAL[name] for name in ("C", "class_weight", "epsilon", "progress", "rtol")},
+    **dict.fromkeys(("nu", "loss", "multiclass", "max_calls", "memory_budget"), ""),
+    **dict.fromkeys(("certify", "shared_weights", "warm_start"), "bool"),
+    **dict.fromkeys(("kernels", "random_state"), "none"),
     "norm": "number",
-    "C": "number",
-    "epsilon": "number",
-    "nu": "",
-    "loss": "",
-    "multiclass": "",
-    "shared_weights": "bool",
-    "class_weight": "none",
     "generator": "none generator",
-    "rtol": "number",
-    "max_calls": "",
-    "warm_start": "bool",
-    "memory_budget": "",
-    "random_state": "none",
-    "progress": "bool",
 }
 SKIPPED = {"probability", "cv", "Cs", "scoring", "method"}
 

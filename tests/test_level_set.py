@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from affine_pieces import largest
 
 from oracle_opt import FunctionOracle, InvalidArgument, ObjectiveCut, Status, minimize
 from oracle_opt.domains import Box, FreeSpace, Polyhedron, Simplex
@@ -62,12 +63,8 @@ def test_level_never_falls_below_a_hundredth() -> None:
 
 
 def largest_of(slopes: np.ndarray, constants: np.ndarray, domain) -> FunctionOracle:
-    def function(z):
-        values = slopes @ z + constants
-        i = int(values.argmax())
-        return float(values[i]), slopes[i]
 
-    return FunctionOracle(function, domain)
+    return FunctionOracle(largest(slopes, constants), domain)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -15,28 +15,12 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+import oracle_opt.oracles.svm as S
 from oracle_opt import InvalidArgument, QueryPointGenerator, minimize
 from oracle_opt import Query as Q
 from oracle_opt.generators import SPG, FixedPoint, LevelSet, NewtonBundle
-from oracle_opt.oracles import EntropyRegularizer, GramBank, MixedNormOracle, ProductBank, svm
+from oracle_opt.oracles import EntropyRegularizer, GramBank, MixedNormOracle, ProductBank
 from oracle_opt.oracles.mkl import SMOMKL, ElasticNet, GMKLOracle, LpRegularizer, MKLOracle, NewtonMKL, Regularizer
-from oracle_opt.oracles.svm import (
-    AsymmetricEpsilonInsensitive,
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    LeastSquares,
-    Logistic,
-    Loss,
-    OneClass,
-    Pinball,
-    Separable,
-    SmoothedHinge,
-    SquaredEpsilonInsensitive,
-    SquaredHinge,
-    WeightedLoss,
-    solve_svm,
-)
 from oracle_opt.testing import check_oracle
 
 N = 11
@@ -52,7 +36,7 @@ KERNELS.append(X @ X.T / 3)
 WEIGHTS_OF_POINTS = np.linspace(0.1, 0.8, N)
 
 
-class OwnQuantile(Loss):
+class OwnQuantile(S.Loss):
     """One of a user's own: quantile regression, a box that is not symmetric."""
 
     def __init__(self, C=1.0, share=0.7):
@@ -60,26 +44,26 @@ class OwnQuantile(Loss):
 
     def dual(self, y, n_points):
         ones = np.ones(n_points)
-        return Separable(np.array(y, dtype=float), (self.share - 1) * self.C * ones, self.share * self.C * ones)
+        return S.Separable(np.array(y, dtype=float), (self.share - 1) * self.C * ones, self.share * self.C * ones)
 
     def predict(self, values):
         return values
 
 
-class Censored(Loss):
+class Censored(S.Loss):
     """Another: absolute loss, but of some targets only that they are exceeded is known. y has two columns."""
 
     def dual(self, y, n_points):
         targets, exceeded = np.array(y, dtype=float).T
         middle = targets.mean()
         lower = np.where(exceeded > 0, 0.0, -WEIGHTS_OF_POINTS)
-        return Separable(targets - middle, lower, WEIGHTS_OF_POINTS.copy(), unit=0.5, offset=middle)
+        return S.Separable(targets - middle, lower, WEIGHTS_OF_POINTS.copy(), unit=0.5, offset=middle)
 
     def predict(self, values):
         return values
 
 
-class ByPoint(Loss):
+class ByPoint(S.Loss):
     """Another: kinks, ridges and sides all of their own at each point, some of them 0, infinite or on one side."""
 
     KINK = np.where(np.arange(N) % 4 == 1, 0.0, np.linspace(0.3, 0.0, N))
@@ -91,7 +75,7 @@ class ByPoint(Loss):
         targets = np.array(y, dtype=float)
         middle = float(np.median(targets))
         box = self.LOWER.copy(), self.UPPER.copy()
-        return Separable(targets - middle, *box, self.KINK.copy(), self.RIDGE.copy(), offset=middle)
+        return S.Separable(targets - middle, *box, self.KINK.copy(), self.RIDGE.copy(), offset=middle)
 
     def predict(self, values):
         return values
@@ -113,7 +97,7 @@ class FromThere(Regularizer):
 class Charged:
     """A loss, its labels or targets, and what it charges for decision values f at a bias, in cvxpy."""
 
-    loss: Loss
+    loss: S.Loss
     y: np.ndarray | None
     charge: Callable
 
@@ -124,29 +108,27 @@ def hinge(f, bias, C=0.4):
 
 CLASSES = {1: 3.0, -1: 0.5}
 LOSSES = {
-    "hinge": Charged(Hinge(0.4), LABELS, lambda f, bias: cp.sum(hinge(f, bias))),
+    "hinge": Charged(S.Hinge(0.4), LABELS, lambda f, bias: cp.sum(hinge(f, bias))),
     "weighted hinge": Charged(
-        Hinge(WEIGHTS_OF_POINTS, CLASSES),
+        S.Hinge(WEIGHTS_OF_POINTS, CLASSES),
         LABELS,
         lambda f, bias: WEIGHTS_OF_POINTS * np.where(LABELS > 0, 3.0, 0.5) @ hinge(f, bias, 1.0),
     ),
-    "squared hinge": Charged(SquaredHinge(0.4), LABELS, lambda f, bias: 0.4 * cp.sum_squares(hinge(f, bias, 1.0))),
+    "squared hinge": Charged(S.SquaredHinge(0.4), LABELS, lambda f, bias: 0.4 * cp.sum_squares(hinge(f, bias, 1.0))),
     "weighted squared hinge": Charged(
-        SquaredHinge(WEIGHTS_OF_POINTS, CLASSES),
+        S.SquaredHinge(WEIGHTS_OF_POINTS, CLASSES),
         LABELS,
         lambda f, bias: WEIGHTS_OF_POINTS * np.where(LABELS > 0, 3.0, 0.5) @ cp.square(hinge(f, bias, 1.0)),
     ),
     "regression": Charged(
-        EpsilonInsensitive(0.5, 0.1),
-        TARGETS,
-        lambda f, bias: 0.5 * cp.sum(cp.pos(cp.abs(TARGETS - f - bias) - 0.1)),
+        S.EpsilonInsensitive(0.5, 0.1), TARGETS, lambda f, bias: 0.5 * cp.sum(cp.pos(cp.abs(TARGETS - f - bias) - 0.1))
     ),
     "absolute loss": Charged(
-        EpsilonInsensitive(WEIGHTS_OF_POINTS, 0.0),
+        S.EpsilonInsensitive(WEIGHTS_OF_POINTS, 0.0),
         TARGETS,
         lambda f, bias: WEIGHTS_OF_POINTS @ cp.abs(TARGETS - f - bias),
     ),
-    "one class": Charged(OneClass(0.4), None, lambda f, bias: cp.sum(cp.pos(-(f + bias))) + 0.4 * N * bias),
+    "one class": Charged(S.OneClass(0.4), None, lambda f, bias: cp.sum(cp.pos(-(f + bias))) + 0.4 * N * bias),
     "own quantile": Charged(
         OwnQuantile(),
         TARGETS,
@@ -188,39 +170,37 @@ def errors(f, bias):
 
 
 LOSSES |= {
-    "huber": Charged(Huber(0.5, 0.3), TARGETS, lambda f, bias: 0.25 * cp.sum(cp.huber(errors(f, bias), 0.3))),
+    "huber": Charged(S.Huber(0.5, 0.3), TARGETS, lambda f, bias: 0.25 * cp.sum(cp.huber(errors(f, bias), 0.3))),
     "weighted huber": Charged(
-        Huber(WEIGHTS_OF_POINTS, 0.2),
+        S.Huber(WEIGHTS_OF_POINTS, 0.2),
         TARGETS,
         lambda f, bias: 0.5 * WEIGHTS_OF_POINTS @ cp.huber(errors(f, bias), 0.2),
     ),
     "points of weights": Charged(
-        WeightedLoss(Huber(0.5, 0.2), 2.0 * WEIGHTS_OF_POINTS),
+        S.WeightedLoss(S.Huber(0.5, 0.2), 2.0 * WEIGHTS_OF_POINTS),
         TARGETS,
         lambda f, bias: 0.5 * WEIGHTS_OF_POINTS @ cp.huber(errors(f, bias), 0.2),
     ),
     "least squares": Charged(
-        LeastSquares(WEIGHTS_OF_POINTS),
-        TARGETS,
-        lambda f, bias: 0.5 * WEIGHTS_OF_POINTS @ cp.square(errors(f, bias)),
+        S.LeastSquares(WEIGHTS_OF_POINTS), TARGETS, lambda f, bias: 0.5 * WEIGHTS_OF_POINTS @ cp.square(errors(f, bias))
     ),
     "squared tube": Charged(
-        SquaredEpsilonInsensitive(WEIGHTS_OF_POINTS, 0.1),
+        S.SquaredEpsilonInsensitive(WEIGHTS_OF_POINTS, 0.1),
         TARGETS,
         lambda f, bias: WEIGHTS_OF_POINTS @ cp.square(past(cp.abs(errors(f, bias)), 0.1)),
     ),
     "asymmetric tube": Charged(
-        AsymmetricEpsilonInsensitive(WEIGHTS_OF_POINTS, 0.05, 0.3, 0.8),
+        S.AsymmetricEpsilonInsensitive(WEIGHTS_OF_POINTS, 0.05, 0.3, 0.8),
         TARGETS,
         lambda f, bias: 2 * WEIGHTS_OF_POINTS @ (0.8 * past(errors(f, bias), 0.3) + 0.2 * past(-errors(f, bias), 0.05)),
     ),
     "pinball": Charged(
-        Pinball(0.9, WEIGHTS_OF_POINTS),
+        S.Pinball(0.9, WEIGHTS_OF_POINTS),
         TARGETS,
         lambda f, bias: WEIGHTS_OF_POINTS @ cp.maximum(0.9 * errors(f, bias), -0.1 * errors(f, bias)),
     ),
     "smoothed hinge": Charged(
-        SmoothedHinge(WEIGHTS_OF_POINTS, 0.6, CLASSES),
+        S.SmoothedHinge(WEIGHTS_OF_POINTS, 0.6, CLASSES),
         LABELS,
         lambda f, bias: (
             WEIGHTS_OF_POINTS * np.where(LABELS > 0, 3.0, 0.5) @ cp.huber(hinge(f, bias, 1.0), 0.6) / (2 * 0.6)
@@ -228,7 +208,7 @@ LOSSES |= {
     ),
     "by point": Charged(ByPoint(), TARGETS, by_point),
     "logistic": Charged(
-        Logistic(WEIGHTS_OF_POINTS, CLASSES),
+        S.Logistic(WEIGHTS_OF_POINTS, CLASSES),
         LABELS,
         lambda f, bias: (
             WEIGHTS_OF_POINTS * np.where(LABELS > 0, 3.0, 0.5) @ cp.logistic(-cp.multiply(LABELS, f + bias))
@@ -400,7 +380,7 @@ def test_product(loss):
 def test_decision_values_are_those_of_the_machine_on_the_combined_kernel(loss):
     charged, weights = LOSSES[loss], np.array([0.4, 0.1, 0.5, 0.0])
     K = np.tensordot(weights, KERNELS, axes=1)
-    solution = solve_svm(K, charged.y, charged.loss, accuracy=1e-12)
+    solution = S.solve_svm(K, charged.y, charged.loss, accuracy=1e-12)
     known = cp.Variable(N)
     assert solution.primal_objective == pytest.approx(
         least(0.5 * cp.sum_squares(known) + charged.charge(root(K) @ known, cp.Variable())), rel=1e-7
@@ -416,12 +396,14 @@ def test_decision_values_are_those_of_the_machine_on_the_combined_kernel(loss):
 @pytest.mark.parametrize("name", HOMOGENEOUS)
 def test_a_homogeneous_regularizer_leaves_one_class_no_minimum(name):
     with pytest.raises(InvalidArgument, match=r"T\(c d\) = c T\(d\) is least at d = 0 or not bounded below"):
-        FORMULATIONS[name].make(OneClass(0.4), None)
+        FORMULATIONS[name].make(S.OneClass(0.4), None)
 
 
 def test_every_loss_of_the_library_is_in_the_table():
-    public = [getattr(svm, name) for name in svm.__all__]
-    losses = {thing for thing in public if isinstance(thing, type) and issubclass(thing, Loss) and thing is not Loss}
+    public = [getattr(S, name) for name in S.__all__]
+    losses = {
+        thing for thing in public if isinstance(thing, type) and issubclass(thing, S.Loss) and thing is not S.Loss
+    }
     assert losses == {type(charged.loss) for charged in LOSSES.values()} - {OwnQuantile, Censored, ByPoint}
 
 
@@ -462,33 +444,33 @@ BOX = {"linear": np.zeros(3), "lower": -np.ones(3), "upper": np.ones(3)}
     ],
 )
 def test_a_dual_that_cannot_be_solved_is_refused(changed, words):
-    class Wrong(Loss):
+    class Wrong(S.Loss):
         def dual(self, y, n_points):
-            return Separable(**(BOX | changed))
+            return S.Separable(**(BOX | changed))
 
         def predict(self, values):
             return values
 
     with pytest.raises(InvalidArgument, match=words):
-        solve_svm(np.eye(3), None, Wrong())
+        S.solve_svm(np.eye(3), None, Wrong())
     with pytest.raises(InvalidArgument, match=words):
         MKLOracle(GramBank([np.eye(3)]), loss=Wrong())
 
 
 def test_the_longest_multiple_is_the_last_in_the_box():
-    dual = Hinge(np.array([1.0, 2.0, 3.0])).dual([1, -1, 1], 3)
+    dual = S.Hinge(np.array([1.0, 2.0, 3.0])).dual([1, -1, 1], 3)
     assert dual.longest_multiple(np.array([0.25, -0.75, 0.5])) == pytest.approx(8 / 3)
     assert dual.longest_multiple(np.array([1.0, -1.5, 0.5])) == 1.0
     assert dual.longest_multiple(np.zeros(3)) == np.inf
-    assert OneClass(0.5).dual(None, 2).longest_multiple(np.array([0.25, 0.75])) == 1.0
+    assert S.OneClass(0.5).dual(None, 2).longest_multiple(np.array([0.25, 0.75])) == 1.0
 
 
 def test_the_former_name_of_a_dual_gives_the_same():
     y, C = np.array([1.0, -1.0, 1.0]), np.array([1.0, 2.0, 3.0])
-    squared, tube = SquaredHinge(C).dual(y, 3), EpsilonInsensitive(C, 0.25).dual(y, 3)
-    former = svm.BoxDual(squared.linear, *squared.box, ridge=squared.ridge)
+    squared, tube = S.SquaredHinge(C).dual(y, 3), S.EpsilonInsensitive(C, 0.25).dual(y, 3)
+    former = S.BoxDual(squared.linear, *squared.box, ridge=squared.ridge)
     for name in ("linear", "lower", "upper", "ridge", "reach"):
         np.testing.assert_array_equal(getattr(former, name), getattr(squared, name))
-    former = svm.BoxDual(tube.linear, -C, C, epsilon=0.25)
+    former = S.BoxDual(tube.linear, -C, C, epsilon=0.25)
     assert former.kink.tolist() == tube.kink.tolist()
     assert former.ridge is None

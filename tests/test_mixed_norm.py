@@ -6,6 +6,7 @@ from math import inf
 import cvxpy as cp
 import numpy as np
 import pytest
+from journal_runs import recalled
 
 from oracle_opt import AnalyticUpdate, CapabilityMismatch, InvalidArgument, Query, Status, minimize
 from oracle_opt.generators import SPG, AnalyticCenter, FixedPoint, Kelley, LevelSet, MirrorDescent
@@ -148,14 +149,7 @@ def test_accuracy_wish_saves_solves() -> None:
 
 def test_recall_continues_as_if_never_interrupted() -> None:
     _, y, bank = problem()
-    first, later = (MixedNormOracle(bank, y, 5.0, groups=GROUPS) for _ in range(2))
-    cuts = [first.query(Query(point)) for point in points(GROUPS, 4)]
-    for k in range(4):
-        later.reset()
-        later.resume(cuts[k])
-        again = later.query(Query(cuts[k + 1].point))
-        assert again.value == cuts[k + 1].value
-        np.testing.assert_array_equal(again.subgradient, cuts[k + 1].subgradient)
+    recalled(lambda: MixedNormOracle(bank, y, 5.0, groups=GROUPS), points(GROUPS, 4))
 
 
 def test_the_analytic_update_minimizes_the_primal_at_the_hyperplane() -> None:

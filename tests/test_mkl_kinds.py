@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from journal_runs import recalled
 from sklearn.svm import SVR, OneClassSVM
+from test_mkl_oracle import weights
 from tiny_kinds import mkl_kinds_optimum, tiny_mkl_one_class, tiny_mkl_regression, tiny_mkl_squared_hinge
 
 from oracle_opt import Curvature, InvalidArgument, Query, minimize
@@ -31,16 +33,6 @@ def oracle_of(kind, t, bank, **options):
         return MKLOracle(bank, loss=OneClass(0.3), **options)
     weight = {1: 3.0} if kind == "weighted squared hinge" else None
     return MKLOracle(bank, y, SquaredHinge(10.0, weight), **options)
-
-
-def weights(p, count, seed=0):
-    rng = np.random.default_rng(seed)
-    points = [np.full(p, 1 / p)]
-    for k in range(count):
-        point = rng.dirichlet(np.full(p, 0.2 if k % 2 else 1.0))
-        point[point < 1e-4] = 0.0
-        points.append(point / point.sum())
-    return points
 
 
 @pytest.mark.campaign(5)
@@ -134,15 +126,7 @@ def test_optimum_is_that_of_the_qcqp(make, generator):
 def test_recall_continues_as_if_never_interrupted(kind):
     _, t, bank = data()
     points = weights(bank.n_kernels, 4)
-    points += [0.99 * points[-1] + 0.01 * points[0]]
-    first, later = oracle_of(kind, t, bank), oracle_of(kind, t, bank)
-    cuts = [first.query(Query(point)) for point in points]
-    for k in range(len(points) - 1):
-        later.reset()
-        later.resume(cuts[k])
-        again = later.query(Query(points[k + 1]))
-        assert (again.value, again.error) == (cuts[k + 1].value, cuts[k + 1].error)
-        np.testing.assert_array_equal(again.subgradient, cuts[k + 1].subgradient)
+    recalled(lambda: oracle_of(kind, t, bank), [*points, 0.99 * points[-1] + 0.01 * points[0]])
 
 
 @pytest.mark.parametrize("kind", KINDS)

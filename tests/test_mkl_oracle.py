@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from journal_runs import recalled
 
 from oracle_opt import InvalidArgument, Query
 from oracle_opt.oracles import GramBank, MKLOracle, uci_bank
@@ -123,13 +124,8 @@ def test_warm_start_saves_steps_and_reset_forgets_it():
 
 def test_recall_continues_as_if_never_interrupted():
     _, y, bank = problem()
-    points = weights(bank.n_kernels, 5)
-    first, later = MKLOracle(bank, y), MKLOracle(bank, y)
-    cuts = [first.query(Query(point)) for point in points]
-    for k in range(5):
-        later.reset()
-        later.resume(cuts[k])
-        same(later.query(Query(points[k + 1])), cuts[k + 1])
+    for again, cut in recalled(lambda: MKLOracle(bank, y), weights(bank.n_kernels, 5)):
+        same(again, cut)
 
 
 def test_answers_are_not_overwritten_by_later_queries():

@@ -7,27 +7,18 @@ import pytest
 from test_losses_everywhere import FORMULATIONS, KERNELS, LABELS, LOSSES, PAIRS, optimum
 from test_mkl_certificates import problem
 
+import oracle_opt.generators as G
 from oracle_opt import Refuted, minimize
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.generators import (
-    SPG,
-    ActiveSet,
-    AnalyticCenter,
-    Kelley,
-    LevelSet,
-    MirrorDescent,
-    NewtonBundle,
-    ProximalBundle,
-    ReducedGradient,
-)
 from oracle_opt.oracles import GramBank, MixedNormOracle, RBFBank, SharedWeightsOracle, uci_bank_on_the_fly
 from oracle_opt.oracles.mkl import SMOMKL, GMKLOracle, LpRegularizer, MKLOracle, NewtonMKL, solve_lp_mkl
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 
 METHODS = {
-    kind.__name__: kind for kind in (AnalyticCenter, Kelley, LevelSet, MirrorDescent, NewtonBundle, ProximalBundle, SPG)
+    kind.__name__: kind
+    for kind in (G.AnalyticCenter, G.Kelley, G.LevelSet, G.MirrorDescent, G.NewtonBundle, G.ProximalBundle, G.SPG)
 }
-METHODS |= {"ReducedGradient": ReducedGradient, "ActiveSet": lambda: ActiveSet(NewtonBundle())}
+METHODS |= {"ReducedGradient": G.ReducedGradient, "ActiveSet": lambda: G.ActiveSet(G.NewtonBundle())}
 
 
 def proven(result, oracle, path):
@@ -76,10 +67,10 @@ def test_methods_made_for_kernels(solver, tmp_path):
     proven(result, oracle(), tmp_path / "solved.jsonl")
 
 
-@pytest.mark.parametrize("generator", [NewtonBundle, LevelSet, AnalyticCenter])
+@pytest.mark.parametrize("generator", [G.NewtonBundle, G.LevelSet, G.AnalyticCenter])
 @pytest.mark.parametrize("regularizer", [None, LpRegularizer(2)])
 def test_machines_that_share_weights(generator, regularizer, tmp_path):
-    if generator is NewtonBundle and regularizer is not None:
+    if generator is G.NewtonBundle and regularizer is not None:
         return
     labels = [LABELS, np.where(np.arange(LABELS.size) % 2, 1.0, -1.0)]
 
@@ -109,13 +100,13 @@ def test_kernels_of_other_banks(kind, loss, dtype, tmp_path):
             bank = uci_bank_on_the_fly(X, dtype=dtype)
         return MKLOracle(bank, None if isinstance(loss, OneClass) else y, loss)
 
-    proven(minimize(oracle(), NewtonBundle(), rtol=1e-4, max_calls=60), oracle(), tmp_path / "run.jsonl")
+    proven(minimize(oracle(), G.NewtonBundle(), rtol=1e-4, max_calls=60), oracle(), tmp_path / "run.jsonl")
 
 
 def test_other_data_are_refused(tmp_path):
     """A label, an entry, a C: the file is of another problem; and if it says otherwise, its claims are not proven."""
     bank = GramBank(KERNELS)
-    result = minimize(MKLOracle(bank, LABELS, C=0.5), NewtonBundle(), rtol=1e-6)
+    result = minimize(MKLOracle(bank, LABELS, C=0.5), G.NewtonBundle(), rtol=1e-6)
     loaded, _ = proven(result, MKLOracle(bank, LABELS, C=0.5), tmp_path / "run.jsonl")
     y, changed = LABELS.copy(), [K.copy() for K in KERNELS]
     y[3] = -y[3]
@@ -147,9 +138,9 @@ def test_kernels_of_very_different_size(loss, C, tmp_path):
     y = None if isinstance(chosen, OneClass) else y
 
     def formulations():
-        yield NewtonBundle(), lambda: MKLOracle(bank, y, chosen)
-        yield LevelSet(), lambda: GMKLOracle(bank, y, LpRegularizer(1.5), loss=chosen, radius=1e4)
-        yield LevelSet(), lambda: MixedNormOracle(bank, y, chosen, groups=[[0, 1, 2], [3, 4, 5]])
+        yield G.NewtonBundle(), lambda: MKLOracle(bank, y, chosen)
+        yield G.LevelSet(), lambda: GMKLOracle(bank, y, LpRegularizer(1.5), loss=chosen, radius=1e4)
+        yield G.LevelSet(), lambda: MixedNormOracle(bank, y, chosen, groups=[[0, 1, 2], [3, 4, 5]])
 
     for generator, oracle in formulations():
         proven(minimize(oracle(), generator, rtol=1e-5, max_calls=20), oracle(), tmp_path / "run.jsonl")

@@ -18,10 +18,7 @@ def truth(pool, domain):
     """Minimum of the model by HiGHS through scipy; `None` where no point satisfies the feasibility cuts."""
     rows, halves = pool.objective, pool.feasibility
     A = np.vstack(
-        [
-            np.column_stack([rows.matrix, -np.ones(len(rows))]),
-            np.column_stack([halves.matrix, np.zeros(len(halves))]),
-        ]
+        [np.column_stack([rows.matrix, -np.ones(len(rows))]), np.column_stack([halves.matrix, np.zeros(len(halves))])]
     )
     b = -np.r_[rows.constant, halves.constant]
     bounds = [*zip(domain.lower, domain.upper, strict=True), (None, None)]

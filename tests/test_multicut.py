@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from affine_pieces import least_of_pieces
 
 from oracle_opt import Box, Curvature, FunctionOracle, InvalidCut, Oracle, ProductOfSimplices, Simplex, Status, minimize
 from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query
@@ -38,23 +38,7 @@ class Sum(Oracle):
         return ObjectiveCut(z, sum(part.value for part in summands), slope, summands=summands if self.split else ())
 
     def minimum(self) -> float:
-        """By HiGHS, on the pieces themselves."""
-        return minimum(self.domain, self.slopes, self.constants)
-
-
-def minimum(domain, slopes, constants) -> float:
-    """``min sum_j max_i``, by scipy's HiGHS; pieces as arrays, or lists where their numbers differ."""
-    described, n, k = domain.linear_constraints(), domain.dimension, len(slopes)
-    rows = [np.c_[g, -np.tile(np.eye(k)[j], (len(g), 1))] for j, g in enumerate(slopes)]
-    solved = linprog(
-        np.r_[np.zeros(n), np.ones(k)],
-        A_ub=np.vstack(rows),
-        b_ub=-np.concatenate(list(constants)),
-        A_eq=np.c_[described.equality_matrix, np.zeros((len(described.equality_rhs), k))],
-        b_eq=described.equality_rhs,
-        bounds=[*zip(described.lower, described.upper, strict=True), *[(None, None)] * k],
-    )
-    return float(solved.fun)
+        return least_of_pieces(self.domain, self.slopes, self.constants)
 
 
 def filled(oracle: Oracle, count: int, seed: int = 1) -> CutPool:
@@ -74,7 +58,9 @@ def test_program_and_proof_attain_the_minimum_of_the_parts_model(domain, steep) 
     pool = filled(oracle, 12)
     found = MulticutLP(domain, 6).solve(pool)
     groups = [pool.summands.summand == j for j in range(6)]
-    exact = minimum(domain, [pool.summands.matrix[g] for g in groups], [pool.summands.constant[g] for g in groups])
+    exact = least_of_pieces(
+        domain, [pool.summands.matrix[g] for g in groups], [pool.summands.constant[g] for g in groups]
+    )
     assert found.value == pytest.approx(exact, abs=1e-8 * steep)
     minorant = pool.minorant(found.objective, found.feasibility, found.summands)
     assert minorant.minimum(domain) == pytest.approx(exact, abs=1e-8 * steep)
@@ -201,20 +187,13 @@ def test_feasibility_cuts_go_along_with_parts() -> None:
         excess = float(normal @ z) + 0.7
         return FeasibilityCut(z, excess, normal) if excess > 1e-9 else inner.query(Query(z))
 
-    pieces = [*inner.slopes], [*inner.constants]
-    rows = [np.c_[g, -np.tile(np.eye(6)[j], (10, 1))] for j, g in enumerate(pieces[0])]
-    solved = linprog(
-        np.r_[np.zeros(4), np.ones(6)],
-        A_ub=np.vstack([*rows, np.r_[normal, np.zeros(6)]]),
-        b_ub=np.r_[-np.concatenate(pieces[1]), -0.7],
-        bounds=[(-1, 1)] * 4 + [(None, None)] * 6,
-    )
+    known = least_of_pieces(inner.domain, inner.slopes, inner.constants, [normal], [-0.7])
     oracle = FunctionOracle(function, inner.domain, gives={FeasibilityCut})
     for method in (Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()):
         result = minimize(oracle, method, np.ones(4), rtol=1e-6, max_calls=300)
         assert result.status is Status.CONVERGED
-        assert result.lower_bound <= solved.fun + 1e-8
-        assert result.upper_bound == pytest.approx(solved.fun, rel=2e-6, abs=1e-5)
+        assert result.lower_bound <= known + 1e-8
+        assert result.upper_bound == pytest.approx(known, rel=2e-6, abs=1e-5)
 
 
 @pytest.mark.parametrize("method", [Kelley(), LevelSet(), AnalyticCenter(), ProximalBundle()], ids=repr)

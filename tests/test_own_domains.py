@@ -9,6 +9,7 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 import pytest
+from affine_pieces import largest
 from own_domains import (
     AXES,
     BUDGET,
@@ -56,12 +57,7 @@ def maximum(domain, seed):
     slopes, constants = rng.normal(size=(20, N)), rng.normal(size=20)
     slopes[-1] = -slopes[:-1].sum(axis=0) / 19
 
-    def function(z):
-        values = slopes @ z + constants
-        i = int(values.argmax())
-        return float(values[i]), slopes[i].copy()
-
-    return FunctionOracle(function, domain), lambda z: cp.max(slopes @ z + constants)
+    return FunctionOracle(largest(slopes, constants), domain), lambda z: cp.max(slopes @ z + constants)
 
 
 def optimum(expression, constraints) -> float:
@@ -266,10 +262,7 @@ TABLE = [
     (BudgetBox(LOWER, UPPER, PRICES, BUDGET), {ENDS, DIAGONAL, DESCRIBED, f"{DESCRIBED}, {ENDS}"}),
     (Only(NonnegativeOrthant(N), "linear_constraints"), {DIAGONAL, DESCRIBED, BOUNDS}),
     (FreeSpace(N, np.inf), {DIAGONAL, DESCRIBED, BOUNDS, FREE}),
-    (
-        Only(ProductOfSimplices([2, 4]), "simplices"),
-        {ENDS, DIAGONAL, DESCRIBED, f"{DESCRIBED}, {ENDS}", "`simplices`"},
-    ),
+    (Only(ProductOfSimplices([2, 4]), "simplices"), {ENDS, DIAGONAL, DESCRIBED, f"{DESCRIBED}, {ENDS}", "`simplices`"}),
     (
         Only(Simplex(N), "simplices", euclidean_only=True),
         {ENDS, DESCRIBED, f"{DESCRIBED}, {ENDS}", "`simplices`", "`simplices` of one block"},

@@ -20,13 +20,7 @@ from papers.accpm_traces import correlation, solutions
 from papers.figures import Printed
 from papers.raised_level import RaisedLevel
 from papers.repetitions import Options, Tally
-from papers.stopping_rules import (
-    LIMIT,
-    REACHED,
-    IterationsUntilSingleCut,
-    UntilSingleCut,
-    single_cut_gap,
-)
+from papers.stopping_rules import LIMIT, REACHED, IterationsUntilSingleCut, UntilSingleCut, single_cut_gap
 
 GAP = 5e-3
 

@@ -113,10 +113,7 @@ def test_gmkl_has_the_square_of_l2_on_pima(tmp_path, monkeypatch):
     assert rows["Sonar"] == rows["Pima"]
     values = {name: recipe(0).oracle.regularizer.value(np.array([3.0, 4.0, 0.0, 0.0])) for study in studies[4:]
               for name, recipe in study.instances.items()}  # fmt: skip
-    assert values == {
-        "Sonar, 0 random features, GMKL": 7.0,
-        "Pima, 0 random features, GMKL under l2": 12.5,
-    }
+    assert values == {"Sonar, 0 random features, GMKL": 7.0, "Pima, 0 random features, GMKL under l2": 12.5}
 
 
 def test_shares_and_accuracies_with_noise(quick, monkeypatch):
@@ -159,7 +156,7 @@ def test_protocols_differ_in_what_their_rows_say(quick, monkeypatch):
         ("qnpkl", 5e-3),
     ]
     assert {row.quantity.partition(", ")[2] for row in outcome.rows} == {
-        *("MKL", "MKL with gamma = 1", "QN-PKL", "QN-PKL to 1e-2", "SVM"),
+        *("MKL", "MKL with gamma = 1", "QN-PKL", "QN-PKL to 1e-2", "SVM")
     }
     assert {row.quantity for row in outcome.rows if row.quantity.startswith("seconds")} == {
         "seconds, QN-PKL",

@@ -20,13 +20,7 @@ from papers.floored_norm import FlooredNorm
 from papers.repetitions import Options, Row
 from papers.sets import standardized
 from papers.spg_findings import compared, fewest
-from papers.spg_problems import (
-    GRID,
-    chosen_C,
-    product_on_scaled_features,
-    sum_on_simplex,
-    sum_under_l1,
-)
+from papers.spg_problems import GRID, chosen_C, product_on_scaled_features, sum_on_simplex, sum_under_l1
 from papers.stopping_rules import UntilStationary
 
 EXPONENTS = ("1.1", "1.33", "2.0")

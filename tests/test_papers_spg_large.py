@@ -21,13 +21,7 @@ from papers.repetitions import Options, Row
 from papers.report import ours, reproduce, tables_of
 from papers.sets import Sets, standardized
 from papers.spg_descent import Descent
-from papers.spg_large_findings import (
-    below_best,
-    first_length,
-    first_share,
-    reached_and_ratio,
-    words_of,
-)
+from papers.spg_large_findings import below_best, first_length, first_share, reached_and_ratio, words_of
 from papers.spg_large_problems import OF_DUAL, OF_SIMPLEX, points_of, problem, problems_of
 
 

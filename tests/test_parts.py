@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from affine_pieces import largest
 from table_problems import PROBLEMS
 
 from oracle_opt import Box, FunctionOracle, ObjectiveCut, minimize
@@ -131,11 +132,7 @@ def test_nothing_is_given_up_while_there_is_room() -> None:
     rng = np.random.default_rng(0)
     slopes, heights = rng.normal(size=(200, 40)), rng.normal(size=200)
 
-    def function(z: np.ndarray) -> tuple[float, np.ndarray]:
-        values = slopes @ z + heights
-        return float(values.max()), slopes[int(values.argmax())].copy()
-
-    oracle = FunctionOracle(function, Box(-np.ones(40), np.ones(40)))
+    oracle = FunctionOracle(largest(slopes, heights), Box(-np.ones(40), np.ones(40)))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(parts_module, "MOST", 300 * 40)
         result = minimize(oracle, ProximalBundle(max_cuts=8), rtol=1e-12, max_calls=300)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import cvxpy as cp
 import numpy as np
 import pytest
+from affine_pieces import largest, least_of_pieces
 from scipy.optimize import linprog
 
 from oracle_opt import FunctionOracle, InvalidArgument, Polyhedron, minimize
@@ -132,24 +133,12 @@ def test_proximal_bundle_starts_from_the_last_multipliers_of_equations(seed, n, 
     point = rng.exponential(size=n) * (rng.random(n) < 0.6) * 100
     slopes, constants = rng.uniform(0, 5, size=(15, n)), 100 * rng.normal(size=15)
 
-    def function(z):
-        values = slopes @ z + constants
-        i = int(values.argmax())
-        return float(values[i]), slopes[i]
-
     domain = Polyhedron(equality_matrix=E, equality_rhs=E @ point, lower=0, upper=1e6)
-    result = minimize(FunctionOracle(function, domain), ProximalBundle(), rtol=1e-6, max_calls=calls)
-    solved = linprog(
-        np.r_[np.zeros(n), 1.0],
-        A_ub=np.c_[slopes, -np.ones(15)],
-        b_ub=-constants,
-        A_eq=np.c_[E, np.zeros(k)],
-        b_eq=E @ point,
-        bounds=[(0, 1e6)] * n + [(None, None)],
-    )
+    result = minimize(FunctionOracle(largest(slopes, constants), domain), ProximalBundle(), rtol=1e-6, max_calls=calls)
+    known = least_of_pieces(domain, slopes, constants)
     assert result.success
-    assert result.lower_bound <= solved.fun * (1 + 1e-9)
-    assert result.upper_bound == pytest.approx(solved.fun, rel=2e-6)
+    assert result.lower_bound <= known * (1 + 1e-9)
+    assert result.upper_bound == pytest.approx(known, rel=2e-6)
 
 
 def test_a_slope_of_rounding_size_proves_its_minimum_within_bounds_far_away() -> None:

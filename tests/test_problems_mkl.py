@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.svm import SVC, SVR, OneClassSVM
+from test_study import made_up
 
 from oracle_opt import InvalidArgument, InvalidData, Query, minimize
 from oracle_opt.datasets import Dataset, load, split_points
@@ -17,13 +18,6 @@ from oracle_opt.problems import find, missing, mkl, suite
 from oracle_opt.problems.instance import processes, share_of_memory
 from oracle_opt.problems.mkl import mkl_problem
 from oracle_opt.study import Limits, Study
-
-
-def made_up(name="moons", n=60, d=3, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) * [1.0, 10.0, 100.0][:d]
-    y = np.where(X[:, 0] ** 2 + 0.1 * X[:, 1] + 0.3 * rng.normal(size=n) > 0.7, 1.0, -1.0)
-    return Dataset(name, X, y, tuple("abc"[:d]), "made up", "here")
 
 
 def test_splits_are_reproducible_and_differ():

@@ -6,17 +6,8 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
+import oracle_opt.generators as G
 from oracle_opt import CapabilityMismatch, InvalidArgument, Query, Status, minimize
-from oracle_opt.generators import (
-    SPG,
-    AnalyticCenter,
-    Ellipsoid,
-    Kelley,
-    LevelSet,
-    NewtonBundle,
-    ProjectedGradient,
-    ProximalBundle,
-)
 from oracle_opt.oracles import ElasticNet, GMKLOracle, LpRegularizer, ProductBank, Regularizer
 from oracle_opt.proof.claim import ValueClaim
 
@@ -143,7 +134,7 @@ def test_what_is_no_bank_is_refused(bank) -> None:
 
 @pytest.mark.parametrize(
     "generator",
-    [SPG(), SPG(entropic=False), SPG(tune_accuracy=True), SPG(nonmonotone=False), ProjectedGradient()],
+    [G.SPG(), G.SPG(entropic=False), G.SPG(tune_accuracy=True), G.SPG(nonmonotone=False), G.ProjectedGradient()],
     ids=repr,
 )
 def test_ends_at_a_stationary_point_without_claiming_a_bound(generator) -> None:
@@ -161,13 +152,13 @@ def test_ends_at_a_stationary_point_without_claiming_a_bound(generator) -> None:
 def test_predicts_new_points() -> None:
     X, y = problem(n=120)
     oracle = GMKLOracle(ProductBank.from_points(X[:80]), y[:80], LpRegularizer(1, power=1), C=10.0)
-    cut = minimize(oracle, SPG(), np.full(4, 0.25), gtol=1e-2).cut
+    cut = minimize(oracle, G.SPG(), np.full(4, 0.25), gtol=1e-2).cut
     assert (oracle.predict(cut, X[80:]) == y[80:]).mean() > 0.8
 
 
 @pytest.mark.parametrize(
     "generator",
-    [Kelley(), LevelSet(), AnalyticCenter(), NewtonBundle(), ProximalBundle(), Ellipsoid()],
+    [G.Kelley(), G.LevelSet(), G.AnalyticCenter(), G.NewtonBundle(), G.ProximalBundle(), G.Ellipsoid()],
     ids=lambda g: type(g).__name__,
 )
 def test_methods_that_need_convexity_are_refused(generator) -> None:

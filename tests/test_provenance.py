@@ -12,21 +12,12 @@ import numpy as np
 import pytest
 from own_domains import Ellipsoidal
 
+import oracle_opt.generators as G
 from oracle_opt import FunctionOracle, InvalidCertificate, Minorant, Oracle, QueryPointGenerator, minimize
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.proof_level import Standing, standing_of
 from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query, bearing
 from oracle_opt.domains import Box, Domain, FreeSpace, Simplex
-from oracle_opt.generators import (
-    AnalyticCenter,
-    Ellipsoid,
-    Kelley,
-    LevelSet,
-    MirrorDescent,
-    ProximalBundle,
-    Subgradient,
-    TrustRegion,
-)
 from oracle_opt.generators.masters import CutPool
 from oracle_opt.proof import parts as parts_module
 from oracle_opt.proof.claim import ClaimKind, CutClaim
@@ -119,15 +110,15 @@ def terms_of(result: Any) -> list[Weighted]:
 
 
 GENERATORS: list[QueryPointGenerator] = [
-    Kelley(),
-    Kelley(max_cuts=12),
-    LevelSet(max_cuts=15),
-    AnalyticCenter(),
-    AnalyticCenter(max_cuts=40),
-    ProximalBundle(max_cuts=9),
-    ProximalBundle(),
-    TrustRegion(max_cuts=15),
-    TrustRegion("box"),
+    G.Kelley(),
+    G.Kelley(max_cuts=12),
+    G.LevelSet(max_cuts=15),
+    G.AnalyticCenter(),
+    G.AnalyticCenter(max_cuts=40),
+    G.ProximalBundle(max_cuts=9),
+    G.ProximalBundle(),
+    G.TrustRegion(max_cuts=15),
+    G.TrustRegion("box"),
 ]
 DOMAINS = [Box(np.full(6, -2.0), np.full(6, 1.5)), Simplex(6, 2.0)]
 
@@ -151,7 +142,7 @@ def test_the_claims_are_true_and_prove_the_bound(
         assert float(proven) - result.lower_bound <= 1e-6 * (1 + abs(result.lower_bound))
 
 
-@pytest.mark.parametrize("generator", [Subgradient(), MirrorDescent(), Subgradient(polyak=True)], ids=repr)
+@pytest.mark.parametrize("generator", [G.Subgradient(), G.MirrorDescent(), G.Subgradient(polyak=True)], ids=repr)
 def test_an_average_is_made_of_its_cuts(generator: QueryPointGenerator) -> None:
     oracle = Pieces(5, Simplex(6))
     result = minimize(oracle, generator, max_calls=300)
@@ -163,7 +154,7 @@ def test_an_average_is_made_of_its_cuts(generator: QueryPointGenerator) -> None:
 def test_an_average_of_too_many_cuts_is_one_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oracle_opt.proof.parts.MOST", 40)
     oracle = Pieces(5, Simplex(6))
-    result = minimize(oracle, MirrorDescent(), max_calls=300)
+    result = minimize(oracle, G.MirrorDescent(), max_calls=300)
     terms = terms_of(result)
     assert len(terms) < 8
     assert any(claim.note for _, claim in terms)
@@ -195,7 +186,7 @@ def test_cuts_too_steep_are_mixed_of_their_claims() -> None:
         return float(values.sum()), values @ slopes
 
     box = Box(np.full(3, -20.0), np.full(3, 20.0))
-    result = minimize(FunctionOracle(function, box), Kelley(), rtol=1e-6)
+    result = minimize(FunctionOracle(function, box), G.Kelley(), rtol=1e-6)
     terms = terms_of(result)
     proven = exact_minimum(box, terms)
     assert proven >= Fraction(result.lower_bound)
@@ -208,18 +199,18 @@ def test_the_bound_of_an_oracle_and_that_of_one_cut() -> None:
     """Each of the proofs names its own claims."""
     box = Box([-1.0], [1.0])
     oracle = FunctionOracle(lambda z: ObjectiveCut(z, float(z @ z), 2 * z, lower_bound=-1e-9, extras={"a": 1.0}), box)
-    result = minimize(oracle, Subgradient(), [0.9], max_calls=1)
+    result = minimize(oracle, G.Subgradient(), [0.9], max_calls=1)
     ((_, claim),) = terms_of(result)
     assert (claim.kind, claim.constant, claim.slope.tolist()) == (ClaimKind.BOUND, -1e-9, [0.0])
     oracle = FunctionOracle(lambda z: (float(abs(z - 2).sum()), np.sign(z - 2)), box)
-    result = minimize(oracle, Subgradient(), max_calls=1)
+    result = minimize(oracle, G.Subgradient(), max_calls=1)
     ((_, claim),) = terms_of(result)
     assert claim.kind is ClaimKind.MINORANT
     assert exact_minimum(box, [(1.0, claim)]) >= Fraction(result.lower_bound) > Fraction(1) - Fraction(1, 10**9)
 
 
 def test_a_minorant_of_unknown_parts_is_a_claim_of_its_own() -> None:
-    class Asks(Subgradient):
+    class Asks(G.Subgradient):
         def minorant(self) -> Minorant:
             return Minorant(0.0, np.zeros(2), 1e-12, extras={"why": 3.0})
 
@@ -255,7 +246,7 @@ def test_a_proof_is_pickled_without_the_oracle() -> None:
     oracle = FunctionOracle(lambda z: (float(z @ z), 2 * z), Box([-1, -1], [1, 1]), name="square")
     with pytest.raises(AttributeError):
         pickle.dumps(oracle)
-    result = minimize(oracle, Kelley(), rtol=1e-6)
+    result = minimize(oracle, G.Kelley(), rtol=1e-6)
     again = pickle.loads(pickle.dumps(result.proof))
     assert again.problem == oracle.identity()
     assert [w for w, _ in again.terms] == [w for w, _ in terms_of(result)]
@@ -263,7 +254,7 @@ def test_a_proof_is_pickled_without_the_oracle() -> None:
 
 def test_results_that_earlier_versions_pickled_are_read() -> None:
     """They name the classes of claims by the modules in which these were before."""
-    result = minimize(Pieces(2, Simplex(4)), Kelley(), rtol=1e-6)
+    result = minimize(Pieces(2, Simplex(4)), G.Kelley(), rtol=1e-6)
     old = pickle.dumps(result.proof, protocol=0)  # which writes names as lines
     for now, before in {"claim": "claim", "parts": "parts", "run_proof": "provenance"}.items():
         assert f"coracle_opt.proof.{now}\n".encode() in old
@@ -281,16 +272,16 @@ def test_equal_claims_count_once() -> None:
 
 def test_the_ellipsoid_method_names_its_cuts_or_itself() -> None:
     oracle = Pieces(2, Box(np.full(3, -1.0), np.full(3, 1.0)))
-    result = minimize(oracle, Ellipsoid(), rtol=1e-3)
+    result = minimize(oracle, G.Ellipsoid(), rtol=1e-3)
     assert exact_minimum(oracle.domain, terms_of(result)) >= Fraction(result.lower_bound)
 
 
 def test_a_free_space_has_a_proof_too() -> None:
     oracle = FunctionOracle(lambda z: (float(abs(z).sum()), np.sign(z)), FreeSpace(2, 3.0))
-    assert terms_of(minimize(oracle, ProximalBundle(), rtol=1e-6, atol=1e-6))
+    assert terms_of(minimize(oracle, G.ProximalBundle(), rtol=1e-6, atol=1e-6))
 
 
-@pytest.mark.parametrize("generator", [Kelley(), ProximalBundle(max_cuts=9), AnalyticCenter()], ids=repr)
+@pytest.mark.parametrize("generator", [G.Kelley(), G.ProximalBundle(max_cuts=9), G.AnalyticCenter()], ids=repr)
 def test_the_certificate_of_a_run_claims_what_the_run_did(generator: QueryPointGenerator) -> None:
     for domain in DOMAINS:
         oracle = Pieces(1, domain, 3, 8)
@@ -305,23 +296,23 @@ def test_a_run_that_proved_nothing_has_no_certificate() -> None:
     box = Box([-1, -1], [1, 1])
     bowl = FunctionOracle(lambda z: (float(z @ z), 2 * z), box, convex=False)
     with pytest.raises(InvalidCertificate, match="not convex"):
-        minimize(bowl, Subgradient(), max_calls=3).certificate()
+        minimize(bowl, G.Subgradient(), max_calls=3).certificate()
     free = FunctionOracle(lambda z: (float(z @ z), 2 * z), FreeSpace(2, np.inf))
     with pytest.raises(InvalidCertificate, match="no finite lower bound"):
-        minimize(free, Subgradient(), [0.5, 0.5], max_calls=1).certificate()
+        minimize(free, G.Subgradient(), [0.5, 0.5], max_calls=1).certificate()
     never = FunctionOracle(lambda z: FeasibilityCut(z, 1.0, np.ones(2)), box, gives={FeasibilityCut})
     with pytest.raises(InvalidCertificate, match="no upper bound"):
-        minimize(never, Subgradient(), max_calls=3).certificate()
+        minimize(never, G.Subgradient(), max_calls=3).certificate()
     wrong = FunctionOracle(lambda z: (-float(z @ z), -2 * z), box)
     with pytest.raises(InvalidCertificate, match="contradict"):
-        minimize(wrong, Kelley(), [0.5, 0.25]).certificate()
+        minimize(wrong, G.Kelley(), [0.5, 0.25]).certificate()
 
 
 def test_on_a_domain_without_a_description_a_run_stands_for_itself() -> None:
     """A user's own set, known by its projection and its support function alone: no reason to call a run refuted."""
     ball = Ellipsoidal(np.array([1.0, 2.0]), np.array([[1.0, 0.5], [0.0, 2.0]]))
     oracle = FunctionOracle(lambda z: (float(z.sum()), np.ones(2)), ball)
-    result = minimize(oracle, Subgradient(), max_calls=50)
+    result = minimize(oracle, G.Subgradient(), max_calls=50)
     assert np.isfinite(result.lower_bound)
     with pytest.raises(InvalidCertificate, match="define `linear_constraints` or `described`"):
         result.certificate()
@@ -342,7 +333,7 @@ def test_a_method_that_reads_extras_gets_them_and_one_that_keeps_cuts_gets_witne
 
     oracle = FunctionOracle(answer, Box([-1.0, -1.0], [2.0, 1.0]))
     oracle.witness = ("row",)
-    for method, names in ((Subgradient, ["row", "weather"]), (Kelley, ["row"])):
+    for method, names in ((G.Subgradient, ["row", "weather"]), (G.Kelley, ["row"])):
         seen: list[list[str]] = []
         result = minimize(oracle, listening(method, seen), [0.5, 0.5], max_calls=2)
         assert seen == [names] * result.n_calls

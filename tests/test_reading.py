@@ -417,9 +417,7 @@ def test_the_index_that_pandas_writes_is_no_feature(tmp_path, index):
         np.testing.assert_array_equal(data.X, frame[["a", "b"]])
         pd.read_csv(path).to_csv(path)
     frame[["label"]].to_csv(path)
-    with pytest.raises(
-        InvalidData, match="there is no feature but 'Unnamed: 0', which has no name and numbers the rows"
-    ):
+    with pytest.raises(InvalidData, match="there is no feature but 'Unnamed: 0', which has no name and numbers"):
         load(path)
 
 

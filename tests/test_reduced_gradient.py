@@ -5,7 +5,7 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from affine_pieces import largest, least_of_pieces
 
 from oracle_opt import FunctionOracle, Simplex, Status, minimize
 from oracle_opt.generators import ReducedGradient
@@ -47,14 +47,8 @@ def test_a_kink_does_not_end_the_run(seed):
 def test_a_ridge_is_followed_to_its_lowest_point(seed):
     """The greatest of linear functions: on a ridge the function falls along no subgradient of one piece."""
     pieces = np.random.default_rng(seed).normal(size=(5, 4))
-
-    def greatest(z):
-        values = pieces @ z
-        return values.max(), pieces[values.argmax()]
-
-    result = minimize(FunctionOracle(greatest, Simplex(4)), ReducedGradient(), rtol=1e-9, max_calls=3000)
-    rules = {"A_ub": np.c_[pieces, -np.ones(5)], "b_ub": np.zeros(5), "A_eq": [[1, 1, 1, 1, 0]], "b_eq": [1]}
-    least = linprog([0, 0, 0, 0, 1], **rules, bounds=[(0, None)] * 4 + [(None, None)]).fun
+    result = minimize(FunctionOracle(largest(pieces), Simplex(4)), ReducedGradient(), rtol=1e-9, max_calls=3000)
+    least = least_of_pieces(Simplex(4), pieces, np.zeros(5))
     assert result.fun == pytest.approx(least, abs=1e-8)
 
 

@@ -13,7 +13,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from refusal_cases import BANK, CASES, KERNELS, LABELS, MKL, MKL_RESULT, POINTS, PROGRAM, THINGS, square
+from refusal_cases import BANK, CASES, KERNELS, LABELS, MKL, MKL_RESULT, POINTS, PROGRAM, THINGS, USUAL, square
 
 import oracle_opt.generators as G
 import oracle_opt.oracles as O
@@ -34,7 +34,7 @@ def parameters():
 @pytest.mark.parametrize(("case", "parameter"), list(parameters()))
 def test_wrong_things_are_refused_by_the_name_of_the_argument(case, parameter):
     wrong = []
-    for thing in sorted(THINGS.keys() - set(case.takes.get(parameter, "").split())):
+    for thing in sorted(THINGS.keys() - set(case.takes.get(parameter, USUAL.get(parameter, "")).split())):
         try:
             case.make(**(case.right | {parameter: THINGS[thing]}))
         except OracleOptError as refusal:
@@ -59,10 +59,7 @@ def test_the_usual_mistakes_are_answered_with_what_to_pass():
         (lambda: FunctionOracle(square, 3), "`domain` must be a Domain such as Box(lower, upper), got 3"),
         (lambda: O.MKLOracle(np.array(KERNELS), LABELS), "`bank` must be a KernelBank such as GramBank(kernels)"),
         (lambda: MKL.decision_function(MKL_RESULT, POINTS), "`cut` must be a cut of this oracle such as result.cut"),
-        (
-            lambda: minimize(MKL, "level"),
-            "`generator`: there is no generator 'level': did you mean level-set",
-        ),
+        (lambda: minimize(MKL, "level"), "`generator`: there is no generator 'level': did you mean level-set"),
         (lambda: minimize(MKL, 3), "`generator` must be a QueryPointGenerator object such as LevelSet(), or words"),
         (lambda: FreeSpace(3), "`radius` must state how far from `center` some minimizer lies at most"),
         (lambda: minimize(MKL, G.LevelSet), "got the class LevelSet"),

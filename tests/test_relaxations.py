@@ -204,9 +204,7 @@ def test_location_files(tmp_path):
     with pytest.raises(InvalidData, match="2 facilities and 3 customers, 15 words, got 4"):
         FacilityLocationOracle.from_file(path)
     path.write_text("two three")
-    with pytest.raises(
-        InvalidData, match="line 1: the number of facilities must be a whole number of at least 1, got 'two'"
-    ):
+    with pytest.raises(InvalidData, match=r"line 1: the number of facilities must be a whole number .* got 'two'"):
         FacilityLocationOracle.from_file(path)
 
 

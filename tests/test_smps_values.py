@@ -256,9 +256,7 @@ def test_a_range_beside_which_a_random_side_has_no_digits_is_refused(tmp_path):
         for ending, text in (("cor", core), ("tim", RANGED_TIME), ("sto", stochastic)):
             (tmp_path / f"store.{ending}").write_text(text)
         if refused:
-            with pytest.raises(
-                InvalidData, match=r"line 3: the range 1e[+]15 of row 'NEED' is too wide for a side of 8\.1"
-            ):
+            with pytest.raises(InvalidData, match=r"line 3: the range 1e[+]15 of row 'NEED' is too wide for a side"):
                 read_smps(tmp_path / "store.cor")
         else:
             assert read_smps(tmp_path / "store.cor").blocks[0].rhs.tolist() == [[8.1]]

@@ -178,10 +178,7 @@ def test_a_process_that_was_replaced_is_sent_the_instance_again(tmp_path) -> Non
 def test_a_broken_executor_loses_nothing_that_is_finished(tmp_path) -> None:
     generators = {"kelley": Kelley(), "bad": Killed()}
     instances = {"pieces 2": INSTANCES["pieces 2"]}
-    with (
-        ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor,
-        pytest.raises(BrokenExecutor) as raised,
-    ):
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor, pytest.raises(BrokenExecutor) as raised:
         Study(instances, generators).run(tmp_path, executor, progress=False)
     assert "repeat the call with another one" in raised.value.__notes__[0]
     assert Results.read(tmp_path).runs["generator"].tolist() == ["kelley"]

@@ -208,9 +208,7 @@ def test_parts_count_by_their_shares() -> None:
 
 @pytest.mark.parametrize("kind", [OneLess, Higher, Nothing])
 def test_parts_that_do_not_make_up_the_minorant_are_found(kind: type[Parted]) -> None:
-    with pytest.raises(
-        ConformanceError, match=r"the claims that a lower bound is said to be made of prove it|add up to"
-    ):
+    with pytest.raises(ConformanceError, match=r"claims that a lower bound is said to be made of prove it|add up to"):
         check_generator(kind(), domains=[Simplex(3)], calls=6)
     problem = small_problems(Simplex(3))[1]
     with pytest.raises(ConformanceError, match="what `parts` of a minorant add up to is the minorant, or more"):

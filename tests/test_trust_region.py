@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from affine_pieces import largest
 from scipy.optimize import linprog
 
 from oracle_opt import CapabilityMismatch, FunctionOracle, InvalidArgument, ObjectiveCut, Status, minimize, problems
@@ -18,15 +19,6 @@ def pieces(n, seed, count=24):
     """Slopes and constants of random affine functions, the last through the origin."""
     rng = np.random.default_rng(seed)
     return rng.normal(size=(count, n)), rng.normal(size=count)
-
-
-def largest(slopes, constants):
-    def value(z):
-        values = slopes @ z + constants
-        i = int(values.argmax())
-        return float(values[i]), slopes[i]
-
-    return value
 
 
 DOMAINS = {
@@ -128,32 +120,26 @@ def test_boxes_of_many_variables_agree_with_scipy(domain, calls) -> None:
     assert truth.fun - 1e-7 <= found.value <= truth.fun + 1e-7 + 2e-3 * (model.pool.upper - truth.fun)
 
 
+def asks_as_kelley(oracle, norm, **options):
+    """Without a region, the same points to the last bit."""
+    runs = [minimize(oracle, one, **options, keep_cuts=True) for one in (Kelley(), TrustRegion(norm, radius=np.inf))]
+    asked = [[cut.point.tobytes() for cut in run.history.cuts] for run in runs]
+    assert len(asked[0]) >= 3
+    assert asked[0] == asked[1]
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("name", DOMAINS)
 def test_without_a_region_the_points_are_those_of_kelley_bit_by_bit(name, norm, seed) -> None:
-    domain = DOMAINS[name]
-    oracle = FunctionOracle(largest(*pieces(6, seed)), domain)
-    runs = [
-        minimize(oracle, one, rtol=1e-9, max_calls=60, keep_cuts=True)
-        for one in (Kelley(), TrustRegion(norm, radius=np.inf))
-    ]
-    asked = [[cut.point.tobytes() for cut in run.history.cuts] for run in runs]
-    assert len(asked[0]) >= 3
-    assert asked[0] == asked[1]
+    asks_as_kelley(FunctionOracle(largest(*pieces(6, seed)), DOMAINS[name]), norm, rtol=1e-9, max_calls=60)
 
 
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("text", ["two-stage(n=20, summands=10, seed=1)", "robust-lp(n=8, seed=1)"])
 def test_kelleys_points_where_cuts_have_summands_or_cut_off_points(text, norm) -> None:
     instance = problems.find(text)[0]()
-    runs = [
-        minimize(instance.oracle, one, instance.start, rtol=1e-6, max_calls=40, keep_cuts=True)
-        for one in (Kelley(), TrustRegion(norm, radius=np.inf))
-    ]
-    asked = [[cut.point.tobytes() for cut in run.history.cuts] for run in runs]
-    assert len(asked[0]) >= 3
-    assert asked[0] == asked[1]
+    asks_as_kelley(instance.oracle, norm, point=instance.start, rtol=1e-6, max_calls=40)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -11,13 +11,25 @@ from oracle_opt.oracles import GMKLOracle, GramBank, LpRegularizer, MixedNormOra
 GROUPS = ((0, 3), (1, 2, 4))
 
 
-def _tiny() -> tuple[GramBank, np.ndarray]:
-    """Five RBF kernels on twelve points."""
+def tiny_bank() -> tuple[GramBank, np.ndarray]:
+    """Five RBF kernels on twelve points, and a value for each point."""
     rng = np.random.default_rng(3)
     points = rng.normal(size=(12, 2))
-    y = np.where(points[:, 0] + 0.5 * rng.normal(size=12) > 0, 1.0, -1.0)
+    values = points[:, 0] + 0.5 * rng.normal(size=12)
     distances = ((points[:, None] - points[None]) ** 2).sum(axis=2)
-    return GramBank([np.exp(-distances * g) for g in (0.1, 0.3, 1.0, 3.0, 10.0)]), y
+    return GramBank([np.exp(-distances * g) for g in (0.1, 0.3, 1.0, 3.0, 10.0)]), values
+
+
+def _tiny() -> tuple[GramBank, np.ndarray]:
+    bank, values = tiny_bank()
+    return bank, np.where(values > 0, 1.0, -1.0)
+
+
+def roots_of(kernels: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """Matrices L with ``L @ L.T`` equal to each kernel."""
+    for kernel in kernels:
+        values, vectors = np.linalg.eigh(kernel)
+        yield vectors * np.sqrt(np.maximum(values, 0.0))
 
 
 def tiny_mkl() -> MKLOracle:
@@ -38,10 +50,7 @@ def dual_optimum(oracle, kernels: list[np.ndarray], penalty: Callable) -> float:
 
     a, t = cp.Variable(len(oracle.y)), cp.Variable(len(kernels), nonneg=True)
     constraints = [a >= 0, a <= oracle.loss.C, oracle.y @ a == 0]
-    for k, kernel in enumerate(kernels):
-        values, vectors = np.linalg.eigh(kernel)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        constraints.append(cp.norm(root.T @ cp.multiply(oracle.y, a)) <= t[k])
+    constraints += [cp.norm(L.T @ cp.multiply(oracle.y, a)) <= t[k] for k, L in enumerate(roots_of(kernels))]
     problem = cp.Problem(cp.Maximize(cp.sum(a) - penalty(t)), constraints)
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-8, tol_gap_rel=1e-8, tol_feas=1e-8)
     return float(problem.value)

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
+from tiny_kernels import roots_of, tiny_bank
 
 from oracle_opt.oracles import GramBank, MKLOracle
 from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge
 
 
-def _tiny_bank() -> tuple[GramBank, np.ndarray]:
-    """Five RBF kernels on twelve points, and a value for each point."""
-    rng = np.random.default_rng(3)
-    points = rng.normal(size=(12, 2))
-    values = points[:, 0] + 0.5 * rng.normal(size=12)
-    distances = ((points[:, None] - points[None]) ** 2).sum(axis=2)
-    return GramBank([np.exp(-distances * g) for g in (0.1, 0.3, 1.0, 3.0, 10.0)]), values
-
-
 def tiny_mkl_squared_hinge() -> MKLOracle:
     """Classification by the signs of the values."""
-    bank, values = _tiny_bank()
+    bank, values = tiny_bank()
     return MKLOracle(bank, np.where(values > 0, 1.0, -1.0), SquaredHinge(C=1.0))
 
 
 def tiny_mkl_regression() -> MKLOracle:
     """Regression of the values."""
-    bank, values = _tiny_bank()
+    bank, values = tiny_bank()
     return MKLOracle(bank, values, EpsilonInsensitive(C=2.0, epsilon=0.1))
 
 
 def tiny_mkl_one_class() -> MKLOracle:
     """No labels; the kernel of least width makes all points alike, so unit diagonals are scaled by 1 to 2."""
-    bank, _ = _tiny_bank()
+    bank, _ = tiny_bank()
     kernels = [factor * bank.combine(row) for factor, row in zip(np.linspace(0.5, 2.0, 5), np.eye(5), strict=True)]
     return MKLOracle(GramBank(kernels), loss=OneClass(nu=0.4))
 
@@ -50,10 +42,8 @@ def mkl_kinds_optimum(oracle: MKLOracle) -> float:
     else:
         linear = oracle.y @ b - cp.sum(cp.multiply(1 / (4 * loss.C), cp.square(b)))
         constraints = [cp.multiply(oracle.y, b) >= 0, cp.sum(b) == 0]
-    for row in np.eye(oracle.bank.n_kernels):
-        values, vectors = np.linalg.eigh(oracle.bank.combine(row))
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        constraints.append(cp.norm(root.T @ b) <= r)
+    kernels = (oracle.bank.combine(row) for row in np.eye(oracle.bank.n_kernels))
+    constraints += [cp.norm(L.T @ b) <= r for L in roots_of(kernels)]
     problem = cp.Problem(cp.Maximize(linear - 0.5 * cp.square(r)), constraints)
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-8, tol_gap_rel=1e-8, tol_feas=1e-8)
     return float(problem.value)

@@ -9,10 +9,9 @@ some; for all of them no lower bound may exceed the value at any feasible point 
 from functools import partial
 
 import numpy as np
-from _guard import Abandoned, guarded
 from _methods import METHODS
 from _tally import refusal
-from generator_runs import SLOW, attempt, place_of
+from generator_runs import SLOW, attempt, count_runs, place_of
 
 from oracle_opt import Curvature, FeasibilityCut, FunctionOracle, ObjectiveCut, Status
 from oracle_opt.domains import Ball, Box, FreeSpace, NonnegativeOrthant, Polyhedron, ProductOfSimplices, Simplex
@@ -22,7 +21,6 @@ UNIT = "runs of generators on degenerate problems"
 FULL = 6_000
 SMALL = 60
 
-LIMIT = 60.0  # seconds until a run is called endless
 SECONDS = 2.0  # limit of each run
 OVERRUN = 1.0  # seconds of processor time beyond it
 ROUNDING = 1e-11  # of the largest term of a cut, over the domain: what a bound may be off
@@ -233,17 +231,7 @@ class Problem:
 
 def run(count, seed, tally):
     """Try `count` runs, from problem to problem."""
-    for item, message in guarded(problem_runs, [(seed, index) for index in range(count)], LIMIT):
-        if tally.tried == count:
-            break
-        if isinstance(message, Abandoned):
-            tally.trial(f"problem {list(item)}, last heard of {message.last}: {message.words}")
-        elif isinstance(message, dict):
-            tally.trial(message["failures"])
-            tally.count(message["status"])
-            if "certificate" in message:
-                tally.count(f"certificate: {message['certificate']}")
-            tally.error("lower bound above a value", message["error"])
+    count_runs(problem_runs, count, seed, tally)
 
 
 def problem_runs(item):
@@ -284,7 +272,7 @@ def problem_slack(problem):
 def judged(problem, best, slack, words, result, seconds):
     """What failed in a run, its status, and by how much its lower bound exceeds a value."""
     if isinstance(result, Exception):
-        return {"failures": [f"{words}: {result!r:.200} in {place_of(result)}"], "status": "exception", "error": 0.0}
+        return {"failures": [f"{words}: {result!r:.200} in {place_of(result)}"], "status": "exception", "errors": {}}
     domain = problem.oracle.domain
     sizes = [1e-300]
     for cut in result.history.cuts:
@@ -309,4 +297,9 @@ def judged(problem, best, slack, words, result, seconds):
     failures += refused
     if failures:
         failures[0] = f"{words}: {failures[0]}"
-    return {"failures": failures, "status": result.status.name, "error": error, "certificate": standing}
+    return {
+        "failures": failures,
+        "status": result.status.name,
+        "errors": {"lower bound above a value": error},
+        "certificate": standing,
+    }

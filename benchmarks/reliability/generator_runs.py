@@ -35,8 +35,12 @@ WRONG = (
 
 def run(count, seed, tally):
     """Try `count` runs, from problem to problem."""
-    problems = [(seed, index) for index in range(count)]
-    for item, message in guarded(problem_runs, problems, LIMIT):
+    count_runs(problem_runs, count, seed, tally)
+
+
+def count_runs(runs, count, seed, tally):
+    """Count what `runs` says of one problem after another, until `count` runs were tried."""
+    for item, message in guarded(runs, [(seed, index) for index in range(count)], LIMIT):
         if tally.tried == count:
             break
         if isinstance(message, Abandoned):
