@@ -24,7 +24,7 @@ from oracle_opt.consistency import contradiction
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, is_infinite
 from oracle_opt.errors import Exhausted, InvalidCut, JournalMismatch, JournalWarning
 from oracle_opt.generator import QueryPointGenerator
-from oracle_opt.listener import Entry, Listener, Run
+from oracle_opt.listener import Entry, Listener, RunView
 from oracle_opt.oracle import Oracle
 from oracle_opt.words import literal
 
@@ -60,13 +60,13 @@ class Journal(Listener):
             raise
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str], run: Run) -> Self:
+    def of(cls, path: str | os.PathLike[str], run: RunView) -> Self:
         """Open the journal of a run."""
         oracle, generator = run.oracle, run.generator
         kinds = oracle.gives | generator.takes | generator.needs
         return cls(path, run_identity(oracle, generator, run.start, run.options.cuts), kinds)
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: RunView) -> None:
         """Hold the oracle's answer to the last recorded query against the recorded ones, unless told not to."""
         if not (run.options.journal_check and self.entries):
             return

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from oracle_opt.result import Result
 
 
-class Run(Protocol):
+class RunView(Protocol):
     """What a listener reads of a run."""
 
     oracle: Oracle
@@ -58,7 +58,7 @@ class Listener:
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: RunView) -> None:
         """Learn that a `run` begins: oracle and generator are reset, and earlier cuts are told.
 
         Its `oracle`, `generator`, `options` and `start` are there to be read.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.history import Record
-from oracle_opt.listener import Listener, Run
+from oracle_opt.listener import Listener, RunView
 from oracle_opt.optional import require
 from oracle_opt.result import Result, named
 from oracle_opt.words import shown
@@ -58,7 +58,7 @@ class RunLog(Listener):
         self._due = 0.0  # when the next line may be written
         self._held: str | None = None  # the last call's, if it was not
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: RunView) -> None:
         """Write what runs on what."""
         self._recorder = run.recorder  # which has the clock
         manner = f" ({run.oracle.manner})" if run.oracle.manner else ""
@@ -135,7 +135,7 @@ class ProgressDisplay(Listener):
     _line: NotebookLine | None = None
     _words = ""
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: RunView) -> None:
         """Open the line, if there is where to."""
         self._line = NotebookLine.open(f"{type(run.generator).__name__}: no call yet")
         if self._line is not None:
