@@ -250,7 +250,7 @@ class Ellipsoid(QueryPointGenerator):
 
 
 def _claim(cut: Cut, error: float) -> CutClaim:
-    """What a cut of the oracle claims, its constant lowered by the error."""
+    """The claim of a cut of the oracle, its constant lowered by the error."""
     return claim_of_cut(cut, error) if isinstance(cut, ObjectiveCut) else claim_of_half_space(cut, error)
 
 

@@ -248,7 +248,7 @@ class FunctionOracle(Oracle):
         return replace(first, further=tuple(others))
 
     def _evaluated(self, point: Vector) -> Cut:
-        """What the function answers at a feasible point."""
+        """The answer of the function at a feasible point."""
         answer = self.function(point.copy())
         try:
             if isinstance(answer, ObjectiveCut | FeasibilityCut):
@@ -307,7 +307,7 @@ def _pair(answer: Any, point: Vector) -> tuple[float, Vector]:
 
 
 def _name(function: Any) -> str:
-    """What a function is called in an identity."""
+    """The name of a function in an identity."""
     return str(getattr(function, "__qualname__", repr(function)))
 
 

@@ -22,7 +22,7 @@ class RowMultipliers:
 
 
 class ProximalRows:
-    """What `proximal_point` is given: model minus value of the center, and constraints in the unit of the slopes."""
+    """The arguments of `proximal_point`: model minus value of the center, and constraints in the unit of the slopes."""
 
     def __init__(self, domain: Domain, equations: Matrix, sides: Vector, pool: CutPool, center: ObjectiveCut) -> None:
         self._domain, self._center = domain, center

@@ -272,7 +272,7 @@ SHARED = tuple(one.name for one in fields(MKLClassifier) if one.name not in OWN)
 
 @dataclass(frozen=True, eq=False)
 class ClassData:
-    """What a classifier is fitted on."""
+    """The training data of a classifier."""
 
     merged: MergedPoints
     numbers: NDArray[np.intp]

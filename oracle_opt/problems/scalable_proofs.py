@@ -1,4 +1,4 @@
-"""What proves cuts of the classic nonsmooth functions of any number of variables.
+"""Proofs of cuts of the classic nonsmooth functions of any number of variables.
 
 The largest of linear functions needs no witness but the slope, and neither does that of squares, where the slope tells
 the point; sums over rows or links need the signs or the numbers of the pieces.

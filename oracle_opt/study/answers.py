@@ -46,7 +46,7 @@ def is_same(path: Path, named: Named, seed: int, stored: str) -> bool:
 
 
 def _answer_of(instance: Instance) -> dict[str, Any]:
-    """What the oracle says at the start, in plain data."""
+    """The oracle's answer at the start, as plain data."""
     oracle = instance.oracle
     point = np.array(oracle.domain.interior_point() if instance.start is None else instance.start, dtype=float)
     oracle.reset()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Runs:
-    """What `Results` holds, without what is made of it; its parameters are those there."""
+    """The data of `Results` without its analyses; the parameters are described there."""
 
     def __init__(
         self, runs: pd.DataFrame, history: pd.DataFrame, tau: Iterable[float], *, interrupted: bool = False

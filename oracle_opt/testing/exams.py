@@ -1,4 +1,4 @@
-"""What the checks of an oracle and of a domain share: points to try, and answers kept as they were."""
+"""Tools of the checks of oracles and domains: points to try, and answers kept as they were."""
 
 from __future__ import annotations
 

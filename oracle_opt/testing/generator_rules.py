@@ -1,4 +1,4 @@
-"""What a generator has to keep: the contract of ask and tell, and bounds that hold."""
+"""Checks of a generator: the contract of ask and tell, and bounds that hold."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ MOST_ROWS, MOST_ROWS_ALONE = 10_000, 20_000
 
 
 def proposed(stage: SecondStage, domain: Domain) -> Proposal | None:
-    """What HiGHS proposes; `None` where scenarios are so many that cuts are sooner."""
+    """The proposal of HiGHS; `None` where scenarios are so many that cuts are sooner."""
     m, different = stage.form.shape[0], min(stage.problem.n_scenarios, len(stage.outcomes))
     alone = not (small_enough(stage.form.shape) or stage.sections)
     if different * m > (MOST_ROWS_ALONE if alone else MOST_ROWS):

@@ -154,7 +154,7 @@ class _Block:
 
 
 class _Stochastic:
-    """What a stochastic file has said so far."""
+    """The state of reading a stochastic file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

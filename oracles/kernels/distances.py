@@ -34,7 +34,7 @@ def square_form(values: NDArray[np.floating], checks: bool = True) -> NDArray[np
 
 
 class Between(Protocol):
-    """What adds up distances between new points and some points, and knows their names."""
+    """Sums of distances between new points and some points, and names of the distances."""
 
     n_kernels: int
     n_points: int

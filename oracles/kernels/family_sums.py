@@ -104,7 +104,7 @@ class KernelFamily(ABC):
 
     @abstractmethod
     def label(self, k: int) -> str:
-        """What a kernel is, without its features."""
+        """The name of a kernel, without its features."""
 
     @abstractmethod
     def chosen(self, kernels: Indices) -> KernelFamily:
@@ -121,7 +121,7 @@ class KernelFamily(ABC):
         self._fine.entries(index[rows], index[columns], self._told, scale, out)
 
     def at_nodes(self, weights: Vector) -> tuple[Vector, Vector]:
-        """What the compiled loops are told of a weighted sum: kernels and weights."""
+        """The arguments of the compiled loops for a weighted sum: kernels and weights."""
         used = np.flatnonzero(weights)
         return self._told[used], weights[used]
 

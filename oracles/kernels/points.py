@@ -159,7 +159,7 @@ def refuse_overflow(squares: Vector, points: Points) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Standardization:
-    """What standardizes points, learned from some of them by `of`."""
+    """A standardization of points, learned from some of them by `of`."""
 
     columns: NDArray[np.intp]
     center: Vector
@@ -168,7 +168,7 @@ class Standardization:
 
     @classmethod
     def of(cls, X: ArrayLike) -> tuple[Standardization, Matrix]:
-        """What standardizes the points X, shape (n, columns), and these points standardized, shape (n, d)."""
+        """The standardization of the points X, shape (n, columns), and the standardized points, shape (n, d)."""
         raw = floats("X", X, "points of real numbers, shape (n, columns)")
         if raw.ndim != 2 or raw.size == 0:
             raise InvalidArgument(f"`X` must be finite points of shape (n, columns), got shape {raw.shape}")

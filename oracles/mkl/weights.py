@@ -35,7 +35,7 @@ LARGEST = 1e140
 
 
 class WeightSet(ABC):
-    """What oracles of kernel learning differ in besides their machines: where the weights w are, and what they cost."""
+    """A set of weights w: its domain, and the regularizer's cost. Oracles of kernel learning differ in it."""
 
     __repr__ = by_attributes
 

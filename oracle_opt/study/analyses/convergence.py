@@ -50,7 +50,7 @@ TICK = 1e-9  # seconds; what took less than a clock can tell is charged so much
 
 @dataclass(frozen=True, eq=False)
 class RunPath:
-    """What a run has reached at which cost."""
+    """The accuracy that a run has reached at each cost."""
 
     __repr__ = one_line
 

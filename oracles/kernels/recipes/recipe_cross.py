@@ -190,5 +190,5 @@ class RecipeKernels(Source):
         return digest("evaluated", self.points, fitted, kernels.tolist(), self.scales[kernels])
 
     def kept(self, kernels: Indices, points: Indices) -> RecipeKernels:
-        """What is needed of some points and some kernels, and nothing else."""
+        """The same for some points and some kernels, with no other data."""
         return RecipeKernels(self.term.kept(kernels.tolist(), points), self.scales, self.rounding)
