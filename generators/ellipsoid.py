@@ -90,7 +90,7 @@ class Ellipsoid(QueryPointGenerator):
         return boundless_refusal(domain)
 
     def guarantee(self, domain: Domain, start: Vector, calls: int, known: Regularity) -> Guarantee | None:
-        """Of ellipsoids whose first is the set itself, a ball (Yudin & Nemirovskii 1976)."""
+        """The guarantee of ellipsoids whose first is the set itself, a ball (Yudin & Nemirovskii 1976)."""
         ball, n = ball_of(domain), domain.dimension
         if ball is None:
             return None

@@ -335,7 +335,7 @@ class BoundTracker:
     def merge(self, oracle: Oracle) -> None:
         """Now and then, prove what one claim does that the oracle makes of the later half of the averaged cuts.
 
-        Any weights of cuts will do, and those of points near a minimizer prove more than those of the first steps.
+        Any weights of cuts will do, and cuts at points near a minimizer prove more than cuts of the first steps.
 
         Parameters
         ----------

@@ -279,7 +279,7 @@ class FunctionOracle(Oracle):
 
 
 def refuse_equation(answers: Sequence[tuple[float, Vector]], point: Vector) -> None:
-    """Refuse constraints of opposite linear parts: by convexity both hold only where that of the most violated is 0."""
+    """Refuse constraints of opposite linear parts: by convexity both hold only where the larger violation is 0."""
     values, normals = np.array([value for value, _ in answers]), np.array([normal for _, normal in answers])
     units = np.abs(normals).max(axis=1)
     units[units == 0] = 1.0

@@ -185,7 +185,7 @@ class LargestSumCB3(LinksCB3):
 
 
 def _chosen(parts: list[Enclosure], which: Any) -> Enclosure:
-    """Of each pair the part of its piece."""
+    """The part of each pair that belongs to its piece."""
     lower, upper = ([one.lower for one in parts], [one.upper for one in parts])
     return Enclosure(np.choose(which, lower), np.choose(which, upper))
 

@@ -67,7 +67,7 @@ def _answer_of(instance: Instance) -> dict[str, Any]:
 
 
 def _compare(path: Path, there: dict[str, Any], here: dict[str, Any], name: str) -> None:
-    """Refuse another answer than that of the file."""
+    """Refuse an answer that differs from the file's."""
     apart = there["kind"] != here["kind"] or len(there["vector"]) != len(here["vector"])
     numbers, vectors = (there["number"], here["number"]), (np.array(there["vector"]), np.array(here["vector"]))
     if not apart and numbers[0] != numbers[1]:

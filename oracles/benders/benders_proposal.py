@@ -81,7 +81,7 @@ def extensive_form(stage: SecondStage) -> HighsProgram:
 def _of_scenarios(
     values: Matrix, rows: Indices, columns: Indices, step: tuple[int, int], shape: tuple[int, int]
 ) -> sparse.csr_array:
-    """Entries that vary, a line a scenario, whose block is so many rows and columns after that of the one before."""
+    """Entries that vary, a line a scenario; each block begins so many rows and columns after the one before."""
     at = np.arange(len(values))[:, None]
     places = (rows + step[0] * at).ravel(), (columns + step[1] * at).ravel()
     return sparse.csr_array((values.ravel(), places), shape=shape)

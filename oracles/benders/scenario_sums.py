@@ -196,7 +196,7 @@ class ScenarioSums:
         return ScenarioDuals([(vertices, np.arange(self.n_scenarios))])
 
     def share(self) -> Share:
-        """Return the sums, those of the summands that scenarios were added to."""
+        """Return the sums of the summands that scenarios were added to."""
         touched = np.flatnonzero(self._touched)
         part = slice(touched[0], touched[-1] + 1) if touched.size else slice(0, 0)
         sums = self.value[part], self.upper[part], self.size[part], self.slope[part], self.slope_size[part]

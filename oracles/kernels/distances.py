@@ -69,7 +69,7 @@ class StoredDistances:
         return forms
 
     def cross(self, new: Any, d: Vector) -> Matrix:
-        """``sum(d_k D_k)`` between new points and those of the bank, ndarray of shape (m, n)."""
+        """``sum(d_k D_k)`` between new points and the bank's points, ndarray of shape (m, n)."""
         return self._between.cross(new, d)
 
     def content(self) -> Matrix:
@@ -169,7 +169,7 @@ class PointDistances:
         return forms
 
     def cross(self, new: ArrayLike, weights: ArrayLike) -> Matrix:
-        """``sum(d_k D_k)`` between new points and those of the bank, ndarray of shape (m, n)."""
+        """``sum(d_k D_k)`` between new points and the bank's points, ndarray of shape (m, n)."""
         return self._between(self._standardize(new), np.asarray(weights, dtype=float))
 
     def label(self, k: int) -> tuple[str, str]:

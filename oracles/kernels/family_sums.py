@@ -76,7 +76,7 @@ class FamilySums:
         rbf_loops.add_combined(columns, rows, weights, speeds, self.single, self.polynomial, out, threads)
 
     def add_new(self, new: Points, speeds: Vector, weights: Vector, out: Matrix) -> None:
-        """Add a weighted sum of kernels between new points and those of the family to an array of shape (m, n)."""
+        """Add a weighted sum of kernels between new points and the family's points to an array of shape (m, n)."""
         if self.points.differ:
             self.add(self.new_side(new), self.side(slice(None)), speeds, weights, out)
             return

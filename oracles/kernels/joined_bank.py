@@ -23,7 +23,7 @@ Labels = list[tuple[str, str]]
 class JoinedBank(KernelBank):
     """The kernels of several banks on the same points, numbered one bank after the other.
 
-    Every operation is that of the banks: only those of which a kernel has a weight are asked for a sum.
+    Every operation is done by the banks: only banks with a kernel that has a weight are asked for a sum.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from oracle_opt.oracles.kernels.base import Indices, KeptKernels
 
 
 class CrossKernels(Protocol):
-    """What knows the kernels of a bank between new points and those of the bank, and their names; any bank does."""
+    """Kernels of a bank between new points and the bank's points, with their names; any bank is one."""
 
     n_kernels: int
 

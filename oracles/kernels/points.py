@@ -267,9 +267,9 @@ def products_of(A: Points, B: Points) -> Matrix:
 
 
 def positive_distances(Z: Points, weights: Vector, n_pairs: int, rng: Generator) -> tuple[Vector, Vector]:
-    """Positive distances of pairs of points and the weights of the pairs, the products of those of their points.
+    """Positive distances of pairs of points, and the weights of the pairs, the products of their points' weights.
 
-    Of all pairs of points that differ or, if they are more than `n_pairs`, of so many drawn in proportion to weights.
+    The pairs are all of points that differ or, if more than `n_pairs`, so many drawn in proportion to weights.
     """
     first, index = distinct(Z)
     points, w = Z[first], np.asarray(np.bincount(index, weights), dtype=float)

@@ -349,9 +349,9 @@ class KernelWeightsOracle(Oracle):
     def decision_function(self, cut: ObjectiveCut, new: Any) -> Vector | Matrix:
         """Decision values of new points for the machine that answered a `cut` of this oracle: ndarray of shape (m,).
 
-        Of an oracle of several machines, shape (m, M), a column a machine. They are positive for the class +1, or for
-        points like those of the bank; of a regression the prediction. `new` is as the bank's `cross` takes it: m raw
-        points, or p cross-kernels of shape (m, n). Of several machines all banks are asked.
+        With several machines the shape is (m, M), a column a machine, and all banks are asked. Values are positive for
+        the class +1, or for points like those of the bank; of a regression they are the prediction. `new` is as the
+        bank's `cross` takes it: m raw points, or p cross-kernels of shape (m, n).
         """
         _checked_cut(cut, "cut")
         crosses: dict[int, Matrix] = {}
@@ -405,8 +405,8 @@ class KernelWeightsOracle(Oracle):
 
         The `result` is that of a run on this oracle, or one of its cuts. The columns are name, group and weight, with a
         row for each kernel, in the order of the bank or with `largest_first` by weight. These are the weights in the
-        decision function: those of `MKLOracle` add up to 1; in a product of kernels they are those of the distances in
-        the exponent.
+        decision function: with `MKLOracle` they add up to 1; in a product of kernels they multiply the distances in the
+        exponent.
         """
         frame = require("pandas", "study", "tables of weights").DataFrame
         weights, bank = np.array(self._kernel_weights(self._cut_of(result)), dtype=float), self._of[0].bank
