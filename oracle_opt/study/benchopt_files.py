@@ -23,7 +23,7 @@ class Objective(BaseObjective):
         self.start = self.oracle.domain.interior_point() if instance.start is None else instance.start
 
     def get_objective(self):
-        """A solver's arguments: a function that returns value and subgradient, the start, the domain, the oracle."""
+        """What a solver gets: a function that returns value and subgradient, the start, the domain, the oracle."""
 
         def function(x):
             cut = self.oracle.query(Query(x))
