@@ -131,12 +131,12 @@ class ActiveSet(QueryPointGenerator):
 
     @property
     def takes(self) -> frozenset[Kind]:
-        """What the inner method takes but feasibility cuts, and slopes that are exact on some variables."""
+        """The kinds of cuts of the inner method but feasibility cuts, and slopes that are exact on some variables."""
         return self.generator.takes - {FeasibilityCut} | {ExactSlopes}
 
     @property
     def needs(self) -> frozenset[type[Answer]]:
-        """What the inner method needs."""
+        """The kinds of answers that the inner method needs."""
         return self.generator.needs
 
     def refusal(self, domain: Domain) -> str | None:

@@ -90,7 +90,7 @@ class Ellipsoid(QueryPointGenerator):
         return boundless_refusal(domain)
 
     def guarantee(self, domain: Domain, start: Vector, calls: int, known: Regularity) -> Guarantee | None:
-        """Of ellipsoids whose first is the set itself, a ball (Yudin & Nemirovskii 1976)."""
+        """The guarantee of ellipsoids whose first is the set itself, a ball (Yudin & Nemirovskii 1976)."""
         ball, n = ball_of(domain), domain.dimension
         if ball is None:
             return None
@@ -250,7 +250,7 @@ class Ellipsoid(QueryPointGenerator):
 
 
 def _claim(cut: Cut, error: float) -> CutClaim:
-    """What a cut of the oracle claims, its constant lowered by the error."""
+    """The claim of a cut of the oracle, its constant lowered by the error."""
     return claim_of_cut(cut, error) if isinstance(cut, ObjectiveCut) else claim_of_half_space(cut, error)
 
 

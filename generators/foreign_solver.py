@@ -115,7 +115,7 @@ class ForeignSolver(SequentialGenerator):
             coroutine.close()
 
     def minorant(self) -> Minorant | None:
-        """Return that of the model, if there is one."""
+        """Return the minorant of the model, if there is one."""
         return None if self._model is None else self._model.minorant
 
     def weight(self) -> float:
@@ -204,7 +204,7 @@ def _start(solve: Solve, domain: Domain, point: Vector, cuts: bool, ask: Callabl
 
 
 class _Function:
-    """What a solver calls."""
+    """The function that a solver calls."""
 
     def __init__(self, ask: Callable[[Vector], Cut], domain: Domain, cuts: bool) -> None:
         self._ask, self._domain, self._cuts = ask, domain, cuts

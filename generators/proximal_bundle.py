@@ -36,7 +36,7 @@ LARGEST = 1000  # variables: of more the linear program takes long to set up
 
 
 class ProximalPhase(Enum):
-    """What the pending point is."""
+    """The role of the pending point."""
 
     SEARCH = auto()  # near all feasibility cuts, as there is no center yet
     MASTER = auto()  # the minimizer of the proximal master

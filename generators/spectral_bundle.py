@@ -273,7 +273,7 @@ class SpectralBundle(QueryPointGenerator):
         return Step.SERIOUS if serious else Step.NULL
 
     def _told(self) -> Eigenpairs:
-        """What the oracle told at the center."""
+        """The eigenpairs that the oracle told at the center."""
         assert self._center is not None
         return told_at(self._center)
 

@@ -1,4 +1,4 @@
-"""What the oracle is asked next: a generator's question, or a point on the way back from one where f is +inf."""
+"""The next query: a generator's, or a point on the way back from a point where f is +inf."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done in the processes of workers: a task, and keeping what is sent once."""
+"""Tasks in worker processes, and the store of objects that are sent to a worker once."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _sendable(problem: Exception) -> Exception:
 
 
 def _opened_once(parcel: Parcel, kept: OrderedDict[str, Any], opened: Callable[[bytes], Any]) -> Any:
-    """What is in a parcel, kept for the next tasks; it is absent if it is not here and has not come along."""
+    """The object in a parcel, kept for the next tasks; absent if it is neither here nor in the parcel."""
     with making:  # of several tasks in threads of one process, one opens it
         if parcel.key not in kept:
             if parcel.content is None:
@@ -121,7 +121,7 @@ def one_thread() -> Iterator[None]:
 
 
 def _controller() -> Any:
-    """What limits the threads of linear algebra; None without threadpoolctl, where it keeps its threads."""
+    """The limiter of threads of linear algebra; None without threadpoolctl, where their number stays as it is."""
     if "controller" not in _limits:
         try:
             from threadpoolctl import ThreadpoolController  # only here: the import takes time

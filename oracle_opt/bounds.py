@@ -176,7 +176,7 @@ class BoundTracker:
 
     @property
     def parts(self) -> tuple[Parts, ...]:
-        """What the best bound is made of: claims of the cut or minorant that gave it, made when they are asked for."""
+        """The claims of the cut or minorant that gave the best bound, made when they are asked for."""
         basis, error = self._basis
         if isinstance(basis, Minorant):
             return basis.proof()
@@ -252,7 +252,7 @@ class BoundTracker:
         return closed(self.upper, self.lower, rtol, atol, self.resolution, self.price)
 
     def warnings(self) -> tuple[str, ...]:
-        """What casts doubt on the gap: a best point at the edge of a set in which a minimizer is only promised."""
+        """The doubt about the gap: a best point at the edge of a set in which a minimizer is only promised."""
         if self.incumbent is None or not isfinite(self.lower) or self.source is BoundSource.ORACLE:
             return ()
         doubt = self._domain.doubt(self.incumbent.point)
@@ -335,7 +335,7 @@ class BoundTracker:
     def merge(self, oracle: Oracle) -> None:
         """Now and then, prove what one claim does that the oracle makes of the later half of the averaged cuts.
 
-        Any weights of cuts will do, and those of points near a minimizer prove more than those of the first steps.
+        Any weights of cuts will do, and cuts at points near a minimizer prove more than cuts of the first steps.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What `minimize` refuses: arguments before the first call, and false answers of oracles and generators."""
+"""Checks of `minimize`: arguments before the first call, and false answers of oracles and generators."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def too_high(
 
 
 def _broken(generator: QueryPointGenerator, method: str, rule: str, got: object, advice: str) -> InvalidArgument:
-    """What is said of a generator that breaks a rule."""
+    """The error of a generator that breaks a rule."""
     return InvalidArgument(
         f"`{method}` of {type(generator).__name__} must {rule}, got {shown(got)}; {advice}. "
         "`oracle_opt.testing.check_generator` checks all rules of a generator"

@@ -1,4 +1,4 @@
-"""What commands print, and how they end: a part of `oracle_opt.cli`."""
+"""Output and exit codes of the commands: a part of `oracle_opt.cli`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the script oracle-opt starts: the command, or one sentence where its packages are missing."""
+"""The entry point of the script oracle-opt: the command, or one sentence where its packages are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of a run before it states success: its value from the data, and a few points that nobody asked for."""
+"""Checks of a run before it states success: its value from the data, and a few points that nobody asked for."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Confirmation:
         return ""
 
     def _contradicted(self, best: ObjectiveCut, bounds: BoundTracker, count: int) -> str:
-        """What a probe contradicts; no words if none does."""
+        """The contradiction that a probe found, in words; no words if it found none."""
         if count <= 0:
             return ""
         away = max((float(np.linalg.norm(cut.point - best.point)) for _, cut in self._held), default=0.0)

@@ -128,7 +128,7 @@ class AnswerMemory:
         return ""
 
     def _noise(self, i: np.intp, cut: ObjectiveCut) -> float:
-        """What rounding may do to the values of two objective cuts, of terms that are large where slopes cancel."""
+        """The largest rounding error of two objective cuts' values, of terms that are large where slopes cancel."""
         steepest = np.maximum(self._steepest, np.abs(cut.subgradient))
         return _noise(
             abs(float(self._values[i])) + abs(cut.value), steepest, np.abs(self._points[i]) + np.abs(cut.point)
@@ -184,7 +184,7 @@ def _too_high(claiming: ObjectiveCut, stated: ObjectiveCut, first: int, second: 
 
 
 def _noise(value: float, slope: Vector, point: Vector) -> float:
-    """What rounding may do to a value that is a sum of terms as large as those of its cut at its point."""
+    """The largest rounding error of a value, a sum of terms as large as the terms of its cut at its point."""
     size = abs(value) + float(np.abs(slope) @ np.abs(point))
     return 4.0 * EPS * (len(point) + 4) * size
 

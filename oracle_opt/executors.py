@@ -70,7 +70,7 @@ class Workers(Generic[T]):
 
     @property
     def made(self) -> T:
-        """What the tasks need, in this process."""
+        """The data that the tasks need, in this process."""
         with making:
             if self._made is None:
                 self._made = self._build()
@@ -146,7 +146,7 @@ class Workers(Generic[T]):
 
     @staticmethod
     def _opened(answer: Any, task: int, n_tasks: int) -> Any:
-        """What a task returned; what it raised is raised here."""
+        """The returned value of a task; an exception of the task is raised here."""
         if not isinstance(answer, Raised):
             return answer
         if isinstance(answer.problem, MemoryError):
@@ -166,7 +166,7 @@ def _patience() -> float | None:
 
 
 def _failure(problem: BaseException, submitting: bool) -> ExecutorFailed:
-    """What to say where the executor itself fails."""
+    """The error to raise where the executor itself fails."""
     again = (
         "Repeat the call with another executor, and the same `journal` to keep what was answered; workers that are "
         "killed mostly lacked memory, so raise `parts` or start fewer of them on a machine"

@@ -248,7 +248,7 @@ class FunctionOracle(Oracle):
         return replace(first, further=tuple(others))
 
     def _evaluated(self, point: Vector) -> Cut:
-        """What the function answers at a feasible point."""
+        """The answer of the function at a feasible point."""
         answer = self.function(point.copy())
         try:
             if isinstance(answer, ObjectiveCut | FeasibilityCut):
@@ -279,7 +279,7 @@ class FunctionOracle(Oracle):
 
 
 def refuse_equation(answers: Sequence[tuple[float, Vector]], point: Vector) -> None:
-    """Refuse constraints of opposite linear parts: by convexity both hold only where that of the most violated is 0."""
+    """Refuse constraints of opposite linear parts: by convexity both hold only where the larger violation is 0."""
     values, normals = np.array([value for value, _ in answers]), np.array([normal for _, normal in answers])
     units = np.abs(normals).max(axis=1)
     units[units == 0] = 1.0
@@ -307,7 +307,7 @@ def _pair(answer: Any, point: Vector) -> tuple[float, Vector]:
 
 
 def _name(function: Any) -> str:
-    """What a function is called in an identity."""
+    """The name of a function in an identity."""
     return str(getattr(function, "__qualname__", repr(function)))
 
 

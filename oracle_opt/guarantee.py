@@ -1,4 +1,4 @@
-"""What theory says of a method before it runs: a bound on how far its best value is from the minimum."""
+"""Bounds from theory, before a run: how far the best value of a method may be from the minimum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run leaves call by call: the record that a callback sees, the history, who writes it, and memory it took."""
+"""The record of a run, call by call: each call's record, the history, its writer, and the memory that the run took."""
 
 from __future__ import annotations
 

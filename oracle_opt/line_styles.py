@@ -45,7 +45,7 @@ def marker(index: int) -> str:
 
 
 def curve_options(index: int, n_points: int) -> dict[str, Any]:
-    """What matplotlib's `plot` is to be told for the curve of this index, of so many points."""
+    """Arguments of matplotlib's `plot` for the curve of this index, with so many points."""
     color, dashes = look(index)
     # the markers of curves that run side by side do not stand side by side
     every = None if n_points <= FEW else (APART * ((3 * index) % N_LOOKS + 0.5) / N_LOOKS, APART)

@@ -77,7 +77,7 @@ class SolverFirst(QueryPointGenerator):
         return Step.SERIOUS if isinstance(cut, ObjectiveCut) else Step.FEASIBILITY
 
     def minorant(self) -> Minorant | None:
-        """That of the proposal first."""
+        """The proposal's minorant first."""
         return self.inner.minorant() if self._kept is None else self.proposal.minorant
 
     def weight(self) -> float:

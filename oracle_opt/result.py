@@ -283,7 +283,7 @@ class Result:
         return "\n".join(f"{name + ':':<14} {words}" for name, words in self._lines().items())
 
     def _lines(self) -> dict[str, str]:
-        """What to print, by name."""
+        """The rows of the printed text, by name."""
         extras = {} if self.cut is None else self.cut.extras
         inner = self.history.inner_steps.sum()
         return {
@@ -352,7 +352,7 @@ def _point_in_words(point: Vector) -> str:
 def summary(
     status: Status, reason: str, promise: str, bounds: BoundTracker, recorder: HistoryRecorder, wanted: float
 ) -> str:
-    """What there is to say of a run, in sentences."""
+    """Sentences on a run."""
     whose = "Its" if status is Status.EXHAUSTED else "The"
     if status is Status.UNBOUNDED:
         return f"{status.value} The direction: {reason}."
@@ -373,7 +373,7 @@ def named(generator: QueryPointGenerator) -> str:
 
 
 def _of_gap(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, wanted: float) -> Iterator[str]:
-    """What there is to say of the gap."""
+    """Sentences on the gap."""
     if status is Status.CONTRADICTION:
         yield from _likely(bounds)
         yield bounds.conflict or f"The lower bound is {bounds.lower:.10g}, the upper bound {bounds.upper:.10g}."
@@ -413,7 +413,7 @@ def _of_gap(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, wan
 
 
 def _likely(bounds: BoundTracker) -> Iterator[str]:
-    """What a contradiction comes from, the likeliest first, and who finds that."""
+    """Likely causes of a contradiction, the likeliest first, and the check that finds each."""
     best = bounds.incumbent
     size = 0.0 if best is None else cut_rounding(best.point, best.value, best.subgradient)[1]
     sign = "a subgradient of the wrong sign, or a function that is maximized (its negative is to be minimized)"

@@ -310,7 +310,7 @@ class Run:
                 self._stopped = True
 
     def _told(self, cut: Cut) -> tuple[Step, Minorant | None, float]:
-        """What a generator makes of a cut: step, minorant and weight; no proof if it runs out of time or gives up."""
+        """The generator's step, minorant and weight for a cut; no minorant if it runs out of time or gives up."""
         generator = self.generator
         try:
             with self._deadline:

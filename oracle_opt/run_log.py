@@ -26,7 +26,7 @@ TITLES = f"{'call':>8}  {'step':<11} {'upper bound':>17} {'lower bound':>17} {'r
 
 
 def line_writer(log: bool | Line) -> Line | None:
-    """What writes a line: nothing for False, standard error for True, or the user's function."""
+    """The writer of a line: none for False, standard error for True, or the user's function."""
     if log is True:
         return to_standard_error
     if log is False:

@@ -18,7 +18,7 @@ from oracle_opt.words import shown
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a run is asked for; `minimize` says what each means."""
+    """The options of a run, as described at `minimize`."""
 
     rtol: float
     atol: float

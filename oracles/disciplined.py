@@ -1,4 +1,4 @@
-"""What a cvxpy problem has to be, for all oracles that are made of one."""
+"""Requirements of all oracles that are made of a cvxpy problem."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ class MaxEigenvalueOracle(Oracle):
         )
 
     def _cuts(self, y: Vector, vectors: Matrix, most: float) -> list[ObjectiveCut]:
-        """One cut an eigenvector, lowered by rounding on the domain, given a bound; the error is that of the first."""
+        """One cut an eigenvector, lowered by rounding on the domain, given a bound; the error is the first cut's."""
         given, vectors = vectors, vectors / np.linalg.norm(vectors, axis=0)
         slopes = self.b[:, None] - self.trace * self.matrix.forms(vectors)
         values = self.trace * np.sum(vectors * (self.C @ vectors), axis=0) + y @ slopes

@@ -1,4 +1,4 @@
-"""What cutting-plane methods share: pools of cuts, models of the function, and the problems solved over them."""
+"""Masters of cutting-plane methods: pools of cuts, models of the function, and the problems solved over them."""
 
 from oracle_opt.generators.masters.barrier import Polytope, analytic_center
 from oracle_opt.generators.masters.cut_pool import CutPool

@@ -23,7 +23,7 @@ LONG = 1 << 14  # rows as long are added up one by one: a copy of those wanted w
 
 
 class RowHolder(Protocol):
-    """What refers to rows by their numbers, such as the parts of a minorant."""
+    """An object that refers to rows by their numbers, such as the parts of a minorant."""
 
     def hold(self, numbers: NDArray[np.intp]) -> None:
         """Keep what is needed of these rows: they are about to be dropped."""

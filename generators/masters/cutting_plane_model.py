@@ -87,7 +87,7 @@ class CuttingPlaneModel:
 
     @property
     def resolution(self) -> float:
-        """What the gap must exceed to be more than the rounding of the bounds."""
+        """The gap below which the rounding of the bounds hides it."""
         error = 0.0 if self.minorant is None else self.minorant.error
         return max(4.0 * EPS * abs(self.pool.upper), 2.0 * error)
 
@@ -97,7 +97,7 @@ class CuttingPlaneModel:
         return self.pool.upper - self._predicted
 
     def query(self, point: Vector, tune_accuracy: bool = False) -> Vector | Query:
-        """What `ask` returns: the `point`, with `tune_accuracy` and the wish of an error of 1/10 of the relative gap.
+        """The answer of `ask`: the `point`, with `tune_accuracy` and the wish of an error of 1/10 of the relative gap.
 
         `EmptyLocalizationSet` says that the feasibility cuts provably leave nothing.
         """
@@ -207,7 +207,7 @@ class CuttingPlaneModel:
 
 
 def _master(domain: Domain) -> CutLP | ModelDual:
-    """What minimizes the model on this domain in the least time."""
+    """The fastest minimizer of the model on this domain."""
     constraints = domain.linear_constraints()
     assert constraints is not None
     simple = constraints.has_bounds_alone and not domain.euclidean_only

@@ -46,7 +46,7 @@ def without_extras(cut: ObjectiveCut) -> ObjectiveCut:
 
 
 def numbers_in_extras(cut: ObjectiveCut) -> int:
-    """How many numbers the extras hold, with those of the summands' cuts and of further ones."""
+    """How many numbers the extras hold, with the extras of the summands' cuts and of further cuts."""
     own = sum(int(np.size(value)) for value in cut.extras.values())
     return own + sum(numbers_in_extras(one) for one in (*cut.summands, *cut.further))
 

@@ -230,7 +230,7 @@ class FactorRows:
         return y
 
     def _shares(self, V: Matrix) -> Vector:
-        """What the rows of V are multiplied by."""
+        """The factors of the rows of V."""
         squares = np.maximum(np.einsum("ij,ij->i", V, V), 1e-300)
         if self._rest > 0:
             squares[self._free] = squares[self._free].sum()

@@ -1,4 +1,4 @@
-"""What feasibility cuts alone say: the nearest point that satisfies them, or the proof that there is none."""
+"""The nearest point that satisfies all feasibility cuts, or the proof that there is none."""
 
 from __future__ import annotations
 

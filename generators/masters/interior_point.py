@@ -13,7 +13,7 @@ from oracle_opt.generators.masters._epigraph_steps import EpigraphProgram
 
 @dataclass(frozen=True, eq=False)
 class EpigraphSolution:
-    """What `minimize_epigraph` found.
+    """The result of `minimize_epigraph`.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What polyhedral methods need of a domain: bounded linear constraints."""
+"""The domain as polyhedral methods need it: bounded linear constraints."""
 
 from __future__ import annotations
 

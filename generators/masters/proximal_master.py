@@ -20,7 +20,7 @@ IDLE = 2  # steps that do not halve a gap which is good enough: the rest is roun
 
 @dataclass(frozen=True, eq=False)
 class ProximalPoint:
-    """What `proximal_point` found.
+    """The result of `proximal_point`.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ class RowMultipliers:
 
 
 class ProximalRows:
-    """What `proximal_point` is given: model minus value of the center, and constraints in the unit of the slopes."""
+    """The arguments of `proximal_point`: model minus value of the center, and constraints in the unit of the slopes."""
 
     def __init__(self, domain: Domain, equations: Matrix, sides: Vector, pool: CutPool, center: ObjectiveCut) -> None:
         self._domain, self._center = domain, center
@@ -41,7 +41,7 @@ class ProximalRows:
         self.floor = 1e-15 * abs(center.upper)
 
     def start(self, known: RowMultipliers) -> Vector:
-        """Multipliers to start from, those of the objective cuts adding up to one."""
+        """Multipliers to start from; the multipliers of the objective cuts add up to one."""
         u = np.zeros(len(self._rhs))
         given = known.objective[: self._count]
         u[: len(given)] = given

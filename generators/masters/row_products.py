@@ -1,4 +1,4 @@
-"""What masters need of rows that may be dense or sparse: products through a diagonal, stacks, largest entries."""
+"""Operations of masters on dense or sparse rows: products through a diagonal, stacks, largest entries."""
 
 from __future__ import annotations
 

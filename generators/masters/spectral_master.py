@@ -27,7 +27,7 @@ Model = SpectralModel | StructuredModel
 
 @dataclass(frozen=True, eq=False)
 class SpectralPoint:
-    """What `minimize_spectral` found.
+    """The result of `minimize_spectral`.
 
     Attributes
     ----------

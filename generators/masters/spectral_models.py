@@ -189,7 +189,7 @@ class StructuredModel:
         return result
 
     def sizes(self, V: Matrix, eta: Vector) -> tuple[Vector, float]:
-        """What `slope` and `constant` of V and eta add up, in absolute values."""
+        """The sums of the sizes of the terms in `slope` and `constant` of V and eta."""
         size, told, basis = np.abs(V), self.told, self.basis.sizes()
         forms = told.matrix.gathered(basis.at(size, told.matrix.rows, told.matrix.columns), absolute=True)
         slope = float(np.trace(size)) * np.abs(told.b) + told.trace * forms + eta @ np.abs(self.slopes)

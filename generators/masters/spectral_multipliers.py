@@ -104,7 +104,7 @@ class _Newton:
         return dx, dt, self.Q @ dx
 
     def second_order(self, dx: Vector, dz: Vector) -> Vector:
-        """What the linearization leaves out."""
+        """The second-order term, which the linearization leaves out."""
         bend = self.cone.matrix(dz) @ self.cone.matrix(dx) @ self.inverse
         return self.cone.vector(0.5 * (bend + bend.T), dx[self.cone.size :] * dz[self.cone.size :] / self.eta)
 

@@ -1,4 +1,4 @@
-"""What an answer of an oracle may carry besides a value and a subgradient: the contract of its kinds."""
+"""The contract of the kinds of answers that an oracle may give besides a value and a subgradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an eigenvalue oracle tells beyond cuts: eigenvectors, and the matrix function they belong to."""
+"""Eigenvectors of an eigenvalue oracle, and the matrix function that they belong to."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class AffineMatrix:
         return PairProducts(self.order, self.rows, self.columns, self.entries)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What `from_arrays` makes the same function of; for a journal."""
+        """The arrays of which `from_arrays` makes the same function; for a journal."""
         C, entries = self.C.tocoo(), self.entries.tocoo()
         return {
             "C": np.vstack([C.data, *C.coords]),

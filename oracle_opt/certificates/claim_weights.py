@@ -123,7 +123,7 @@ def level_weights(domain: Domain, terms: Sequence[Weighted]) -> Sequence[Weighte
 
 
 def _direction(terms: Sequence[Weighted], slopes: Matrix) -> Vector:
-    """What is added to the weights; zeros if there is nothing by which all slopes rise."""
+    """The change of the weights by which all slopes rise; zeros if there is none."""
     from scipy.optimize import linprog  # only here: the import takes time
 
     k, n_level = slopes.shape

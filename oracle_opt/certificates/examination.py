@@ -218,7 +218,7 @@ def same_but_for_names(oracle: Oracle, stored: str) -> bool:
 
 
 def _quick(oracle: Oracle, claims: tuple[CutClaim, ...], shares: list[Fraction], size: float) -> list[Bound | None]:
-    """What floats tell of all cuts at once, where it is so little that no second look could matter."""
+    """The excess of each cut in floats, where it is too small to matter; None where fractions must decide."""
     found: list[Bound | None] = list(oracle.prove_cuts(claims))
     enough = NEGLIGIBLE * size
     losses = [inf if one is None else float(share) * float(one) for one, share in zip(found, shares, strict=True)]

@@ -56,7 +56,7 @@ class FalseLine(Exception):
 
 
 class Checked(NamedTuple):
-    """What holds of a certificate."""
+    """The facts that were verified of a certificate."""
 
     lower: float
     upper: float

@@ -19,7 +19,7 @@ FLOWER_CLASSES, FLOWERS_OF_A_CLASS = 17, 80
 
 
 class Arrays(NamedTuple):
-    """What a file holds, before it is checked: kernels or distances, the groups if stated, and the classes."""
+    """The content of a file before it is checked: kernels or distances, the groups if stated, and the classes."""
 
     matrices: NDArray[np.generic]
     groups: NDArray[np.generic] | None

@@ -1,4 +1,4 @@
-"""What a report of a problem should hold: versions, processor, memory, data folders, and a self-test."""
+"""The report of an installation: versions, processor, memory, data folders, and a self-test."""
 
 from oracle_opt.doctor.diagnosis import Diagnosis, examine
 from oracle_opt.doctor.findings import Finding

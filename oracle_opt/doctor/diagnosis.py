@@ -44,7 +44,7 @@ class Diagnosis:
 
     @property
     def broken(self) -> tuple[Finding, ...]:
-        """What has to be mended."""
+        """The faults that have to be mended."""
         return tuple(finding for findings in self.sections.values() for finding in findings if finding.broken)
 
     @property

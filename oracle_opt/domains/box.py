@@ -59,7 +59,7 @@ class Box(Domain):
         return np.minimum(np.maximum(point, self.lower), self.upper)
 
     def contains(self, point: Vector, tolerance: float = 1e-9) -> bool:
-        """Whether each variable is within its bounds, up to a share of its own size and that of the bound."""
+        """Whether each variable is within its bounds, up to a share of its own size and of the bound's."""
         return within_bounds(point, self.lower, self.upper, tolerance)
 
     def minimize_linear(self, slope: Vector) -> tuple[float, Vector]:

@@ -155,7 +155,7 @@ class Polyhedron(Domain):
         self._extent = np.minimum(np.abs(self._box).max(axis=0), LARGE * self._units)
 
     def __getattr__(self, name: str) -> Any:
-        """What is found by linear programs, when it is first asked for: a run that one answer ends needs none."""
+        """Attributes found by linear programs, on first use: a run that one answer ends needs none."""
         if name not in FOUND or "_box" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         with _one_at_a_time:
@@ -223,7 +223,7 @@ class Polyhedron(Domain):
         return unit * proven, self._mended(vertex)
 
     def _minimized(self, slope: Vector, worth: float = WORTH) -> Minimum:
-        """What is proven of the minimum for a slope that is of size 1 in units.
+        """A proven bound on the minimum, for a slope of size 1 in units.
 
         Multipliers are cleaned if the proof loses more than a share of the minimum, what it is worth.
         """
@@ -283,7 +283,7 @@ class Polyhedron(Domain):
         return self._stated.words()
 
     def _proven(self, slope: Vector, u: Vector, v: Vector) -> float:
-        """What multipliers of the inequalities and equations prove of the minimum, rounded down."""
+        """The bound on the minimum that multipliers of the inequalities and equations prove, rounded down."""
         rows, equations = np.flatnonzero(u), np.flatnonzero(v)
         A, b, u = self.A[rows], self.b[rows], u[rows]
         E, f, v = self.equality_matrix[equations], self.equality_rhs[equations], v[equations]

@@ -143,7 +143,7 @@ def _sides(known: LinearConstraints) -> tuple[Matrix, Vector]:
 
 
 class Minimum(NamedTuple):
-    """What is proven of a linear minimum, a vertex, and the multipliers of inequalities and equations."""
+    """A proven bound on a linear minimum, a vertex, and the multipliers of inequalities and equations."""
 
     proven: float
     vertex: Vector

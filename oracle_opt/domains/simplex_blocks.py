@@ -1,4 +1,4 @@
-"""What a product of simplices is made of: blocks of consecutive variables, each of a given weighted sum."""
+"""The blocks of a product of simplices: consecutive variables, each block of a given weighted sum."""
 
 from __future__ import annotations
 

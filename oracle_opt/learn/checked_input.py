@@ -1,4 +1,4 @@
-"""What estimators are given as X, y and weights: checked in the words that scikit-learn's users know."""
+"""Checks of an estimator's X, y and weights, in the words that scikit-learn's users know."""
 
 from __future__ import annotations
 

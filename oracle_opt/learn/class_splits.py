@@ -15,7 +15,7 @@ Numbers = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class ClassSplit:
-    """What one machine has to tell apart."""
+    """The classes that one machine has to tell apart, and its points."""
 
     positive: int
     negative: int | None

@@ -1,4 +1,4 @@
-"""What callbacks see of a fit: after each oracle call, an estimator as if the fit had ended there."""
+"""Callbacks of a fit: after each oracle call they see an estimator as if the fit had ended there."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What the runs of a fit leave."""
+    """The outcome of the runs of a fit."""
 
     weights: NDArray[np.float64]
     gap: float

@@ -1,4 +1,4 @@
-"""What `norm=` means: which oracle sees the problem, and which generator solves it where none is given."""
+"""The meaning of `norm=`: the oracle of the problem, and its default generator."""
 
 from __future__ import annotations
 

@@ -168,8 +168,8 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Decision values of new points X, with the columns of the fit.
 
-        Of two classes those of the machine, positive for ``classes_[1]``, shape (m,). Of more classes, in columns, the
-        values of the machine of each class against the rest; with ``multiclass="ovo"`` the votes of all pairs, between
+        Two classes have the values of their machine, positive for ``classes_[1]``, shape (m,). More classes have a
+        column each: the machine's values against the rest, or with ``multiclass="ovo"`` the votes of all pairs, between
         which the decision values decide: see `oracle_opt.learn.class_splits.votes`.
         """
         values = self._values(X)
@@ -197,10 +197,10 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes of new points X, calibrated by cross-validation in `fit`.
 
-        A column a class, in the order of `classes_`; rows have the sum 1. Of two classes a sigmoid of the decision
-        value [1]_, which never decreases; close to 0 the sign of the decision value, which `predict` goes by, and the
-        more probable class may differ. Of more classes a softmax of decision values with one slope [2]_: the most
-        probable class is that of `predict`.
+        A column a class, in the order of `classes_`; rows have the sum 1. Two classes have a sigmoid of the
+        decision value [1]_, which never decreases; close to 0 the sign of the decision value, which `predict` goes by,
+        and the more probable class may differ. More classes have a softmax of decision values with one slope [2]_: the
+        most probable class is the predicted one.
 
         References
         ----------
@@ -272,7 +272,7 @@ SHARED = tuple(one.name for one in fields(MKLClassifier) if one.name not in OWN)
 
 @dataclass(frozen=True, eq=False)
 class ClassData:
-    """What a classifier is fitted on."""
+    """The training data of a classifier."""
 
     merged: MergedPoints
     numbers: NDArray[np.intp]

@@ -152,7 +152,7 @@ class MKLClassifierCV(MKLClassifier):
         )
 
     def _scorer(self) -> Any:
-        """What scores, accuracy by default; that asks for weights where metadata are routed."""
+        """The scorer, by default accuracy, which asks for weights where metadata are routed."""
         if self.scoring is not None:
             return check_scoring(self, self.scoring)
         accuracy = get_scorer("accuracy")

@@ -1,4 +1,4 @@
-"""What all estimators of multiple kernel learning share: the stages of `fit`, and new points."""
+"""The base of all estimators of multiple kernel learning: the stages of `fit`, and new points."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class MKLEstimator(CallbackSupport, BaseEstimator):
         return self._default_kernels(each=not self._sparse, memory_budget=budget, seed=seed)
 
     def _default_kernels(self, *, each: bool, memory_budget: int, seed: int) -> KernelList:
-        """What None means: on all columns and, with `each`, on each column alone."""
+        """The default kernels: on all columns and, with `each`, on each column alone."""
         return KernelList.default(each=each, memory_budget=memory_budget, seed=seed)
 
     def _fit_machines(

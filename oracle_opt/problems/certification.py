@@ -33,7 +33,7 @@ TARGET = 1e-6  # relative gap that a run goes on to
 
 @dataclass(frozen=True, eq=False)
 class Certified:
-    """What was proven of a problem, and the certificate of it.
+    """The bounds proven of a problem, and the certificate of them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What proves cuts of the functions of the suite: tangents of their convex pieces, computed from the data alone.
+"""Proofs of cuts of the functions of the suite: tangents of their convex pieces, computed from the data alone.
 
 Any tangent of a convex function lies below it. So a witness has to tell only which tangent a cut claims to be, and a
 wrong witness proves a tangent that the claim exceeds.
@@ -103,7 +103,7 @@ class FunctionProof(ABC):
 
     @abstractmethod
     def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
-        """Those that the claim may be; its slope is known to be finite numbers, the witness is there."""
+        """The tangents that the claim may be; its slope is known to be finite numbers, the witness is there."""
 
     @abstractmethod
     def value(self, point: Vector, exact: bool) -> Enclosure:

@@ -1,4 +1,4 @@
-"""What is measured of multiple kernel learning: test accuracy and the number of kernels."""
+"""Measures of multiple kernel learning: test accuracy and the number of kernels."""
 
 from __future__ import annotations
 

@@ -125,11 +125,11 @@ class _UCISets(Family):
     parameters = ("dataset", "C", "train")
 
     def problems(self) -> list[Problem]:
-        """Those at hand, not read but for copies of OpenML."""
+        """The problems whose data are at hand; only copies of OpenML are read for this."""
         return [mkl_problem(row.name) for row in uci_sets() if row.here]
 
     def missing(self) -> dict[str, str]:
-        """Those that are not, and where they would come from."""
+        """The problems whose data are not at hand, and where the data would come from."""
         return {
             f"mkl/{row.name}": f"mkl/{row.name} needs a data set that is not here ({row.place}): put it into the "
             f"folder that ORACLE_OPT_DATA names, or fetch it by oracle_opt.datasets.load({row.name!r})"

@@ -98,7 +98,7 @@ def _instance(
 
 
 def _proof(function: Function, domain: Domain) -> FunctionProof:
-    """What proves its cuts: its formula of the same name, or what the functions of any size have."""
+    """The proof of a function's cuts: its formula of the same name, or the proof of functions of any size."""
     word = getattr(function, "__name__", "")
     if word in FUNCTIONS:
         return FUNCTIONS[word][1](domain)

@@ -18,7 +18,7 @@ TABLE = Path(__file__).with_name("proven.csv")
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """What one run has proven of a problem."""
+    """The bounds that one run has proven of a problem."""
 
     __repr__ = one_line
 

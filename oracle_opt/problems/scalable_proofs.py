@@ -1,4 +1,4 @@
-"""What proves cuts of the classic nonsmooth functions of any number of variables.
+"""Proofs of cuts of the classic nonsmooth functions of any number of variables.
 
 The largest of linear functions needs no witness but the slope, and neither does that of squares, where the slope tells
 the point; sums over rows or links need the signs or the numbers of the pieces.
@@ -185,7 +185,7 @@ class LargestSumCB3(LinksCB3):
 
 
 def _chosen(parts: list[Enclosure], which: Any) -> Enclosure:
-    """Of each pair the part of its piece."""
+    """The part of each pair that belongs to its piece."""
     lower, upper = ([one.lower for one in parts], [one.upper for one in parts])
     return Enclosure(np.choose(which, lower), np.choose(which, upper))
 

@@ -1,1 +1,1 @@
-"""What proofs are made of: numbers that know their rounding, or have none."""
+"""Numbers of proofs, which know their rounding or have none."""

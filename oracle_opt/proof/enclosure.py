@@ -49,7 +49,7 @@ class Enclosure:
 
     @classmethod
     def around(cls, numbers: Numbers) -> Enclosure:
-        """What lies between the ends of numbers that know their error."""
+        """The interval between the ends of numbers that know their error."""
         return cls(numbers.below(), numbers.above())
 
     @classmethod

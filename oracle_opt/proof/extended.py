@@ -66,7 +66,7 @@ class Extended(Floats):
         return type(self)(self.x.sum(axis=axis), self._lost(n).sum(axis=axis) * ON)
 
     def _lost(self, n: int) -> Any:
-        """What each of n terms adds to the error of a sum."""
+        """The share of each of n terms in the error of their sum."""
         lost = UNIT * (n + 8) * np.abs(self.x)
         return lost if self.r is EXACT else lost + self.r * (1.0 + UNIT * (n + 8))
 

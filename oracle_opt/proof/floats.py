@@ -180,7 +180,7 @@ class Floats(Numbers):
         return type(self)(x, r) if np.ndim(x) else type(self)(float(x), r if r is EXACT else float(r))
 
     def max(self) -> Self:
-        """The largest: between those of the lower and of the upper ends."""
+        """The largest: between the largest lower end and the largest upper end."""
         if self.r is EXACT:
             return type(self)(float(self.x.max()))
         return self.between(float((self.x - self.r).max()), float((self.x + self.r).max()))
@@ -247,7 +247,7 @@ class Floats(Numbers):
         return type(self)(np.add.reduceat(self.x, starts), r * ON)
 
     def group_max(self, starts: NDArray[np.intp]) -> Self:
-        """Largest of groups: between those of the lower and of the upper ends."""
+        """Largest of groups: between the largest lower ends and the largest upper ends."""
         if self.r is EXACT:
             return type(self)(np.maximum.reduceat(self.x, starts))
         return self.between(*(np.maximum.reduceat(end, starts) for end in (self.x - self.r, self.x + self.r)))

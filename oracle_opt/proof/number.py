@@ -136,8 +136,8 @@ class Numbers(ABC):
 
     @abstractmethod
     def below(self) -> Any:
-        """What they are at least: floats rounded down, or the fractions."""
+        """Lower ends: floats rounded down, or the fractions."""
 
     @abstractmethod
     def above(self) -> Any:
-        """What they are at most: floats rounded up, or the fractions."""
+        """Upper ends: floats rounded up, or the fractions."""

@@ -1,4 +1,4 @@
-"""What a minorant is made of: claims of oracles, each with a weight."""
+"""The parts of a minorant: claims of oracles, each with a weight."""
 
 from __future__ import annotations
 

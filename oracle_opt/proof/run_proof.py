@@ -22,7 +22,7 @@ BARE = "it came without a witness"  # cuts told by the user or by a program that
 
 
 class RunProof:
-    """What a certificate is written from: the oracle, in pickles its identity, and the parts of the best lower bound.
+    """The data of a certificate: the oracle, in pickles its identity, and the parts of the best lower bound.
 
     Parts that are not large are gathered at once, so that the generator's pool is let go.
     """

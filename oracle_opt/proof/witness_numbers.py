@@ -1,4 +1,4 @@
-"""What a claim or its witness must be made of: finite numbers of a shape, or a refusal in words."""
+"""Checks of the numbers of claims and witnesses: finite and of a given shape, or refused in words."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def is_same(path: Path, named: Named, seed: int, stored: str) -> bool:
 
 
 def _answer_of(instance: Instance) -> dict[str, Any]:
-    """What the oracle says at the start, in plain data."""
+    """The oracle's answer at the start, as plain data."""
     oracle = instance.oracle
     point = np.array(oracle.domain.interior_point() if instance.start is None else instance.start, dtype=float)
     oracle.reset()
@@ -67,7 +67,7 @@ def _answer_of(instance: Instance) -> dict[str, Any]:
 
 
 def _compare(path: Path, there: dict[str, Any], here: dict[str, Any], name: str) -> None:
-    """Refuse another answer than that of the file."""
+    """Refuse an answer that differs from the file's."""
     apart = there["kind"] != here["kind"] or len(there["vector"]) != len(here["vector"])
     numbers, vectors = (there["number"], here["number"]), (np.array(there["vector"]), np.array(here["vector"]))
     if not apart and numbers[0] != numbers[1]:

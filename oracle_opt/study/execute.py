@@ -203,7 +203,7 @@ def _refuted(row: dict[str, Any], problem: Exception, frame: pd.DataFrame) -> Fi
 
 
 def _numbers(result: Result, watch: _Watch, instance: Instance) -> dict[str, Any]:
-    """What the row says of a run that ended without an exception."""
+    """The entries of a run's row, for a run that ended without an exception."""
     history, n_calls = result.history, watch.converged_at or result.n_calls
     status, message = result.status, result.message
     if status is Status.EDGE:  # `_doubt` judges by the known minimum

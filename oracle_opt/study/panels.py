@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Panels:
-    """What `Curves` holds, without what draws it; its attributes are those there."""
+    """The data of `Curves` without its drawing; the attributes are described there."""
 
     data: pd.DataFrame
     title: str

@@ -130,7 +130,7 @@ def legend_below(figure: Figure, labels: Sequence[str], per_row: int) -> None:
 
 
 def threshold_label(value: float) -> str:
-    """What the legend says of the line of an accuracy."""
+    """The legend's text for the line of an accuracy."""
     return f"threshold {rounded(value)}"
 
 

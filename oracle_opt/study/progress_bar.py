@@ -1,4 +1,4 @@
-"""What is said of the runs of a study: a bar over them, a line for each, and which of them failed."""
+"""Progress of the runs of a study: a bar over them, a line for each, and a list of failed runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may stand for an instance or a generator in a study, brought to one form, and told from others.
+"""Recipes: instances and generators of a study, brought to one form, and told from others.
 
 The function that makes an instance takes the seed of a run in one place, which is found here, too.
 """

@@ -1,4 +1,4 @@
-"""What all runs of a study share, and what comes out of one."""
+"""The settings that all runs of a study share, and the outcome of one run."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Settings:
-    """What all runs of a study share."""
+    """The settings that all runs of a study share."""
 
     limits: Limits = field(default_factory=Limits)  # of every run
     # The accuracies, relative gaps, that are asked for; a run ends at the smallest.

@@ -146,7 +146,7 @@ def curves_of_runs(
 
 
 def _path(name: str, seed: int, result: Result, cost: str, minimum: float | None) -> RunPath:
-    """What a run has reached at which cost."""
+    """The accuracy that a run has reached at each cost."""
     history = result.history
     seconds = np.maximum(np.cumsum(history.oracle_seconds + history.generator_seconds), TICK)
     spent = history.call.astype(float) if cost == "calls" else seconds

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Runs:
-    """What `Results` holds, without what is made of it; its parameters are those there."""
+    """The data of `Results` without its analyses; the parameters are described there."""
 
     def __init__(
         self, runs: pd.DataFrame, history: pd.DataFrame, tau: Iterable[float], *, interrupted: bool = False
@@ -72,8 +72,8 @@ class Runs:
     def merge(self, *others: Runs) -> Self:
         """Put the runs of this study and those of `others` together.
 
-        Of runs with the same digest the first is kept. The accuracies are those that all of them asked for. Two runs
-        that have the same instance, generator and seed and are different otherwise are refused.
+        The first of several runs with the same digest is kept. The accuracies are those that all of them asked for. Two
+        runs that have the same instance, generator and seed and are different otherwise are refused.
         """
         pd = require("pandas", "study", "the tables of a study")
 

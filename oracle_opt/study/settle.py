@@ -190,7 +190,7 @@ def _wanted(oracle: ConicOracle, result: Result, rtol: float) -> float:
 
 
 def _proof(oracle: ConicOracle, result: Result) -> Infeasibility | None:
-    """What the cuts of a run without a feasible point prove, if they prove anything."""
+    """The verdict that the cuts of a run without a feasible point prove, if they prove one."""
     try:
         proof = oracle.infeasibility(result.history.cuts or ())
     except InvalidArgument:

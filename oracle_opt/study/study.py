@@ -283,7 +283,7 @@ class Study:
         }
 
     def _rows(self) -> dict[tuple[str, str, int], dict[str, Any]]:
-        """What is known of every run beforehand, by key."""
+        """The entries of every run's row that are known beforehand, by key."""
         limits, rows = self.settings.limits, {}
         for instance in self.instances:
             identity = instance.identity()
@@ -312,7 +312,7 @@ class Study:
         stored: Mapping[tuple[str, str, int], FinishedRun],
         renamed: Collection[tuple[str, int]],
     ) -> list[Group]:
-        """What is missing, gathered by instance and seed."""
+        """The missing runs, gathered by instance and seed."""
         identities = {(i, seed): run.row["oracle"] for (i, _, seed), run in stored.items() if run.row["oracle"]}
         groups = []
         for instance in self.instances:

@@ -28,7 +28,7 @@ LONGEST = 46  # characters of a label
 
 
 class Weights(NamedTuple):
-    """What is drawn: weights of shape (number of problems, p), and names."""
+    """The data of the picture: weights of shape (number of problems, p), and names."""
 
     values: Matrix
     names: NDArray[np.object_]

@@ -1,4 +1,4 @@
-"""What a domain has to keep: its projection, its linear minima and its description must be of one convex set."""
+"""Checks of a domain: its projection, linear minima and description must be of one convex set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checks of an oracle and of a domain share: points to try, and answers kept as they were."""
+"""Tools of the checks of oracles and domains: points to try, and answers kept as they were."""
 
 from __future__ import annotations
 
@@ -108,9 +108,9 @@ class DomainExam:
 def points_of(domain: Domain, count: int, rng: np.random.Generator) -> list[Vector]:
     """Give `count` points of the set in which a minimizer is promised, the interior point first.
 
-    Of three points one minimizes a random linear function, mostly a vertex, one is a random convex combination of such
-    points, and one lies on the way to such a combination, mostly near the interior point. Where a linear function has
-    no minimum, a random point around the interior point, projected, stands in for a vertex.
+    A third of the points minimizes a random linear function, mostly at a vertex. A third are random convex
+    combinations of such points, and a third lie on the way to such a combination, mostly near the interior point. Where
+    a linear function has no minimum, a random point around the interior point, projected, stands in for a vertex.
     """
     middle, n = domain.interior_point(), domain.dimension
     ends = [_end(domain, middle, rng) for _ in range(min(count, 2 * n + 2))]

@@ -1,4 +1,4 @@
-"""What a domain says besides projection and linear minimum: each answer must be true of its points."""
+"""Checks of a domain's answers besides projection and linear minimum: each must be true of its points."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def check_protocol(generator: QueryPointGenerator, problem: KnownProblem, seed: 
 
 
 def _asked(subject: str, generator: QueryPointGenerator, domain: Domain) -> Query | None:
-    """What is asked, twice."""
+    """The query of a generator, which is asked twice and must be the same."""
     advice = "compute the point in `reset` or `tell`, and only return it in `ask`"
     with ruled(subject, "`ask` returns a point or a query, or raises Exhausted", advice):
         try:
@@ -156,7 +156,7 @@ def _check_minorant(subject: str, minorant: Minorant | None, samples: list[tuple
 
 
 def _check_parts(subject: str, minorant: Minorant, samples: list[tuple[Vector, float]], call: int) -> None:
-    """What a minorant says that it is made of lies below the function, and is no less than the minorant."""
+    """The parts of a minorant must lie below the function, and together no lower than the minorant."""
     rule = "what `parts` of a minorant add up to is the minorant, or more: below the function at every feasible point"
     advice = "leave `parts` to `CutPool.minorant`, or give positive weights with claims of the oracle's answers alone"
     with ruled(subject, rule, advice):

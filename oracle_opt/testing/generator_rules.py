@@ -1,4 +1,4 @@
-"""What a generator has to keep: the contract of ask and tell, and bounds that hold."""
+"""Checks of a generator: the contract of ask and tell, and bounds that hold."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _check_refusal(generator: QueryPointGenerator, problem: KnownProblem, refusa
 
 
 def _check_same(subject: str, generator: QueryPointGenerator, problem: KnownProblem, first: Result) -> None:
-    """Run again on the same object, whose state is that of the run before."""
+    """Run again on the same object, in the state that the run before left."""
     second = check_run(generator, problem, calls=min(10, len(first.history)))
     one, two = first.history, second.history
     for name in ("value", "lower_bound", "upper_bound"):

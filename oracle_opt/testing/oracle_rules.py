@@ -1,4 +1,4 @@
-"""What an oracle has to keep: true cuts, and answers that do not depend on what was asked before."""
+"""Checks of an oracle: true cuts, and answers that do not depend on earlier queries."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def _chosen(answers: list[Answered]) -> list[Answered]:
 
 
 def _claims(cut: Cut, values: list[ObjectiveCut]) -> Iterator[_Known]:
-    """What an answer claims."""
+    """The claims of an answer."""
     if isinstance(cut, FeasibilityCut):
         for i, half in enumerate((cut, *cut.further)):
             error, _ = cut_rounding(half.point, half.violation, half.normal)
@@ -126,7 +126,7 @@ def _size(exam: OracleExam, claim: CutClaim) -> float:
 
 
 def _prove(exam: OracleExam, known: _Known) -> Bound | None:
-    """What `prove_cut` says of a claim that was answered."""
+    """The excess by `prove_cut` of a claim that was answered."""
     with ruled(exam.subject, f"`prove_cut` examines {known.name} as it was answered", WITNESS):
         return exam.oracle.prove_cut(known.claim)
 
@@ -160,7 +160,7 @@ def _spoiled(witness: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
 
 
 def _check_value(exam: OracleExam, cut: ObjectiveCut) -> None:
-    """What is proven of the value is neither below it nor, but for rounding, above it."""
+    """The proven value must not be below the stated value nor, but for rounding, above it."""
     size = max(abs(cut.value), abs(cut.upper), _size(exam, claim_of_cut(cut, 0.0)))
     rule = "`prove_value` computes an upper bound of the value, whatever is claimed"
     for claimed in (cut.upper, cut.value - RAISED * size):

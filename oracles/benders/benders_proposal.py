@@ -30,7 +30,7 @@ MOST_ROWS, MOST_ROWS_ALONE = 10_000, 20_000
 
 
 def proposed(stage: SecondStage, domain: Domain) -> Proposal | None:
-    """What HiGHS proposes; `None` where scenarios are so many that cuts are sooner."""
+    """The proposal of HiGHS; `None` where scenarios are so many that cuts are sooner."""
     m, different = stage.form.shape[0], min(stage.problem.n_scenarios, len(stage.outcomes))
     alone = not (small_enough(stage.form.shape) or stage.sections)
     if different * m > (MOST_ROWS_ALONE if alone else MOST_ROWS):
@@ -81,7 +81,7 @@ def extensive_form(stage: SecondStage) -> HighsProgram:
 def _of_scenarios(
     values: Matrix, rows: Indices, columns: Indices, step: tuple[int, int], shape: tuple[int, int]
 ) -> sparse.csr_array:
-    """Entries that vary, a line a scenario, whose block is so many rows and columns after that of the one before."""
+    """Entries that vary, a line a scenario; each block begins so many rows and columns after the one before."""
     at = np.arange(len(values))[:, None]
     places = (rows + step[0] * at).ravel(), (columns + step[1] * at).ravel()
     return sparse.csr_array((values.ravel(), places), shape=shape)

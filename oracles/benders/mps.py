@@ -67,7 +67,7 @@ def _counts(word: str) -> bool:
 
 @dataclass
 class LinearProgram:
-    """What a file holds; columns and rows in its order, the objective row not among the rows.
+    """The content of a file; columns and rows in its order, the objective row not among the rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What makes a second stage's answer true to the last bit: multipliers moved inside, prices of what primal points miss.
+"""The proof of a second stage's answer to the last bit: multipliers moved inside, prices of what primal points miss.
 
 docs/theory_benders.md has the proofs.
 """
@@ -130,7 +130,7 @@ class Interiors:
         return target, margin
 
     def anew(self) -> Interiors:
-        """Return those of the same costs that know nothing of what was asked of these."""
+        """Return the multipliers of the same costs, without a memory of earlier queries."""
         made = Interiors(self._form, self._cost)
         if not len(self._form.entries):  # the first ones are the same whichever scenario came first
             made._found = self._found[:1]

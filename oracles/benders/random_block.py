@@ -1,4 +1,4 @@
-"""What is random in a two-stage program: entries that vary together, and with which probabilities."""
+"""Random blocks of a two-stage program: entries that vary together, and their probabilities."""
 
 from __future__ import annotations
 

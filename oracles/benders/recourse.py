@@ -38,7 +38,7 @@ class DualVertex:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """What HiGHS found for one scenario: its multipliers, to a tolerance, and a point within its bounds."""
+    """HiGHS's solution of one scenario: its multipliers, to a tolerance, and a point within its bounds."""
 
     multipliers: Vector
     y: Vector

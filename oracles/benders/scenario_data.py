@@ -39,7 +39,7 @@ class ScenarioData:
         return len(self.probability)
 
     def name(self, member: int) -> str:
-        """What a scenario is called: its number, and the labels of its outcomes as far as they have some."""
+        """The name of a scenario: its number, and the labels of its outcomes as far as they have some."""
         chosen = zip(self.problem.blocks, self.outcomes[member].tolist(), strict=True)
         labels = [(block.name, block.labels[o]) for block, o in chosen if block.labels]
         if not labels:

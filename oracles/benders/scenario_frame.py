@@ -26,7 +26,7 @@ Place = tuple[str, tuple[int, ...]]  # kind of an entry and where it is
 
 
 class NamedProgram(Protocol):
-    """What a table is read against: a `TwoStageProblem`, of which only names, sense and right-hand sides count."""
+    """The frame of a table: a `TwoStageProblem`, of which only names, sense and right-hand sides count."""
 
     names: tuple[str, ...]
     row_names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What the dual vectors of scenarios prove of a cut: the proof that a certificate is checked by.
+"""The proof of a cut by the dual vectors of scenarios, by which a certificate is checked.
 
 With multipliers pi_s of each scenario of a summand, and the bound of `dual_bound`,
 
@@ -37,7 +37,7 @@ _TOGETHER = 1 << 19  # entries of the dual vectors looked at together
 
 @dataclass(frozen=True)
 class Subject:
-    """What a claim is about.
+    """The subject of a claim.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ def _excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool) ->
 
 
 def _subject(data: ScenarioData, claim: CutClaim) -> tuple[ScenarioData, Subject] | None:
-    """What the claim is about, as its witness has it, and the data of that; None without one."""
+    """The subject of a claim by its witness, and the data of the subject; None without a witness."""
     witness = claim.witness
     if claim.kind is ClaimKind.HALF_SPACE:
         if not {RAY, RAY_OF} <= set(witness):

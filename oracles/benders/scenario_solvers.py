@@ -381,7 +381,7 @@ class InSections:
 
 
 def server_of(stage: SecondStage, scenarios: range) -> Bunched | Singly | Warm | InSections:
-    """What serves these scenarios, and has served none."""
+    """A new solver of these scenarios."""
     if stage.sections:
         return InSections(stage, scenarios)
     if not small_enough(stage.form.shape):

@@ -40,7 +40,7 @@ def accepted(ray: Vector) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What all queries of one oracle share."""
+    """The data that all queries of one oracle share."""
 
     problem: TwoStageProblem
     units: Units
@@ -96,7 +96,7 @@ class Frame:
         )
 
     def moved(self, x: Vector, outcomes: Outcomes) -> Matrix:
-        """What each scenario adds to the sides of ``W y``: that of its right-hand side, less T x."""
+        """The change of the sides of ``W y`` in each scenario: its change of the right-hand side, less T x."""
         problem = self.problem
         moved = np.tile(-(problem.T @ x), (len(outcomes), 1))
         for b, block in enumerate(problem.blocks):
@@ -174,7 +174,7 @@ class ScenarioSums:
         self._pieces = None
 
     def _proof(self) -> ScenarioDuals | None:
-        """What proves the sums, if it is known of all scenarios."""
+        """The dual vectors that prove the sums, if they are known for all scenarios."""
         if self._pieces is None or (self._duals is None and not self._pieces):
             return None
         if self._duals is None:
@@ -184,7 +184,7 @@ class ScenarioSums:
         return ScenarioDuals([*self._pieces, (self._duals.rows, rows)])
 
     def _proof_of_sections(self, proofs: Sequence[ScenarioDuals]) -> ScenarioDuals | None:
-        """What proves the sums of all sections, if that is not too long."""
+        """The dual vectors that prove the sums of all sections, if they are not too long."""
         sections, m = self.problem.sections, len(self.problem.row_lower)
         assert sections is not None
         if self.n_scenarios * m > MOST_NUMBERS:
@@ -196,7 +196,7 @@ class ScenarioSums:
         return ScenarioDuals([(vertices, np.arange(self.n_scenarios))])
 
     def share(self) -> Share:
-        """Return the sums, those of the summands that scenarios were added to."""
+        """Return the sums of the summands that scenarios were added to."""
         touched = np.flatnonzero(self._touched)
         part = slice(touched[0], touched[-1] + 1) if touched.size else slice(0, 0)
         sums = self.value[part], self.upper[part], self.size[part], self.slope[part], self.slope_size[part]

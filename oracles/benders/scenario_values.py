@@ -91,7 +91,7 @@ class AlikeScenarios:
 
 @dataclass(frozen=True)
 class Valued:
-    """What was found of f at a point.
+    """The values found of f at a point.
 
     Attributes
     ----------
@@ -254,7 +254,7 @@ def _sides_at(data: ScenarioData, x: Vector) -> Iterator[Sides]:
 
 
 def _groups(data: ScenarioData, sides: Sides, lines: Indices) -> Iterator[tuple[Indices, AlikeScenarios]]:
-    """Some of these scenarios by their lines, those of the same matrix and costs together."""
+    """Some of these scenarios by their lines; scenarios of the same matrix and costs stay together."""
     if data.problem.only_rows_vary:
         if len(lines):
             yield lines, AlikeScenarios(sides.take(lines), data.problem.q, data.W)

@@ -20,7 +20,7 @@ from oracle_opt.oracles.benders.two_stage_problem import TwoStageProblem
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What rows are multiplied by, of shape (m,), and what variables of the second stage are counted in, (k,)."""
+    """The factors of the rows, shape (m,), and the units of the variables of the second stage, shape (k,)."""
 
     rows: Vector
     columns: Vector

@@ -77,7 +77,7 @@ class Sections:
 
 
 def _part(block: RandomBlock, rows: Indices, columns: Indices) -> RandomBlock:
-    """What of a random block is in these rows and columns."""
+    """The part of a random block in these rows and columns."""
 
     def kept(places: Indices, numbers: Indices) -> tuple[NDArray[np.bool_], Indices]:
         here = np.isin(places, numbers)

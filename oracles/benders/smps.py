@@ -154,7 +154,7 @@ class _Block:
 
 
 class _Stochastic:
-    """What a stochastic file has said so far."""
+    """The state of reading a stochastic file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -166,7 +166,7 @@ class _Stochastic:
         self._given: set[Entry] = set()  # entries that the current outcome has given
 
     def head(self, line: Line) -> None:
-        """Check a section's own line: DISCRETE, and values that replace those of the core."""
+        """Check a section's own line: DISCRETE, and values that replace the core's."""
         self._current = None
         kind, modification = ([word.upper() for word in line.words] + ["", ""])[:2]
         if line.section != "STOCH" and kind not in ("", "DISCRETE"):

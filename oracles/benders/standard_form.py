@@ -171,7 +171,7 @@ class StandardForm:
         self, pi: Matrix, y: Matrix, cost: Matrix, values: Matrix | None, interior: Interior | None, lower: Matrix,
         upper: Matrix, rounding: Vector,
     ) -> tuple[Matrix, Vector, Vector, Matrix]:  # fmt: skip
-        """What a solver's multipliers and points prove, points being within their bounds."""
+        """The bounds that a solver's multipliers and points prove, points being within their bounds."""
         pi, constant = self.minorants(pi, cost, values, interior)
         rows, size = self.moved_rows(y, np.broadcast_to(np.arange(self.shape[1]), y.shape), values)
         paid = cost * y

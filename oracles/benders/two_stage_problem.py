@@ -491,7 +491,7 @@ class TwoStageProblem:
         return made
 
     def multiplier_boxes(self) -> tuple[tuple[Vector, Vector], tuple[Vector, Vector]]:
-        """Two boxes for the second stage's multipliers: that of the sides of its rows, and one of all feasible ones."""
+        """Two boxes for the second stage's multipliers: by the sides of its rows, and of all feasible multipliers."""
         signs = (
             np.where(np.isfinite(self.row_upper), -np.inf, 0.0),
             np.where(np.isfinite(self.row_lower), np.inf, 0.0),

@@ -268,7 +268,7 @@ class Pool:
         return moved @ rates.T + value
 
     def _rates(self, which: Indices) -> tuple[Matrix, Vector]:
-        """Multipliers and nominal values less those of the first vertex, so that single precision is enough."""
+        """Multipliers and nominal values less the first vertex's, so that single precision is enough."""
         plain = self._plain[which] - self._plain[0]
         return plain[:, :-1], plain[:, -1]
 

@@ -111,7 +111,7 @@ class Cone(ABC):
         return length(self.project(-y))
 
     def witness(self, y: Vector) -> NDArray[np.float64] | None:
-        """What proves that a row of `separate`, times a positive number, is in the dual cone.
+        """The proof that a row of `separate`, times a positive number, is in the dual cone.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ def one_row(y: Vector, v: Vector) -> Duals:
 
 
 def deepest(depth: Vector, chosen: NDArray[np.intp], most: int | None) -> NDArray[np.intp]:
-    """Return those of the chosen places where `depth` is largest, at most so many, by falling depth."""
+    """Return the chosen places of the largest `depth`, at most so many, by falling depth."""
     if most is not None and most < len(chosen):
         chosen = np.sort(chosen[np.argpartition(-depth[chosen], most)[:most]])
     return chosen[np.argsort(-depth[chosen], kind="stable")]

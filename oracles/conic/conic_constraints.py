@@ -28,7 +28,7 @@ from oracle_opt.words import shown
 
 
 class ConicConstraints(Oracle):
-    """What `ConicOracle` knows of ``A @ x + s = b``, s in K; `_constrain` sets it up.
+    """The constraints of `ConicOracle`, ``A @ x + s = b``, s in K; `_constrain` sets them up.
 
     Attributes
     ----------

@@ -287,7 +287,7 @@ class ConicOracle(ConicConstraints):
 
     @cached_property
     def _proof(self) -> ConicProof:
-        """What judges claims: the data, and no more."""
+        """The proof of claims, which holds the data alone."""
         return ConicProof(self.problem, self.domain, self._held, self.tolerance, self.quadratic)
 
     def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:

@@ -225,7 +225,7 @@ def _triangle(data: Mapping[str, Any]) -> str:
 
 
 def _upper_of_lower(orders: Sequence[int], start: int, n_rows: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Where each row of the upper triangles, by columns, stands among those of the lower triangles, by columns."""
+    """The place of each row of the upper triangles, by columns, among the rows of the lower triangles, by columns."""
     where = np.arange(n_rows)
     for order in orders:
         size = order * (order + 1) // 2

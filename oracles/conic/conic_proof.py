@@ -35,7 +35,7 @@ from oracle_opt.proof.witness_numbers import numbers, place
 
 @contextmanager
 def refuting(what: str) -> Iterator[None]:
-    """What cannot be counted with is refused; what overflows becomes an excess that is infinite."""
+    """Refuse numbers that cannot be counted with; an overflow becomes an infinite excess."""
     try:
         with np.errstate(all="ignore"):
             yield
@@ -46,7 +46,7 @@ def refuting(what: str) -> Iterator[None]:
 
 
 class ConicProof:
-    """What proves cuts of ``min 1/2 x @ P @ x + c @ x + offset`` subject to ``b - A @ x`` in K."""
+    """The proof of cuts of ``min 1/2 x @ P @ x + c @ x + offset`` subject to ``b - A @ x`` in K."""
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ MANY_ROWS = ((10, 20_000), (100, 400_000))
 
 @np.errstate(all="ignore")
 def proposed(oracle: ConicConstraints, lagrangian: Lagrangian, direction: Callable[[Vector], str]) -> Proposal | None:
-    """What Clarabel proposes; `None` where it does not know a cone, or inequalities of few variables are many.
+    """The proposal of Clarabel; `None` where it does not know a cone, or inequalities of few variables are many.
 
     A point that is not feasible is repaired: the cones that it misses, and no others, are moved inward by ten times the
     violation, and the program is solved once more. `direction` says in words where a problem without a minimum falls.

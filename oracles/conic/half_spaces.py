@@ -83,7 +83,7 @@ class HalfSpaces:
         return cuts[: self._most]
 
     def _of_group(self, x: Vector, v: Vector, group: _Group, extent: float) -> list[FeasibilityCut]:
-        """Cuts of cones that are the same set: those of the farthest cones, as far as the cones can tell these."""
+        """Cuts of cones that are the same set: of the farthest cones, as far as the cones can tell these."""
         far = group.cone.screen(v[group.rows]) / group.sizes
         outside = np.flatnonzero(far)
         rows = group.rows[outside]

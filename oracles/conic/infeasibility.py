@@ -26,7 +26,7 @@ JOIN = 2000  # rows that join the proof at a time
 
 
 class Constrained(Protocol):
-    """What has the constraints that a vector is held against: a `ConicOracle`."""
+    """An oracle whose constraints a vector is held against: a `ConicOracle`."""
 
     problem: ConicProblem
 

@@ -125,7 +125,7 @@ class Lagrangian:
 
 
 def _factorized(K: sparse.csc_array) -> Callable[[Vector], Vector]:
-    """What solves equations of a symmetric matrix, scaled and with a ridge: densely where they are few."""
+    """A solver of equations of a symmetric matrix, scaled and with a ridge: dense where they are few."""
     scale = np.sqrt(np.maximum(K.diagonal(), 1e-300))
     if len(scale) <= DENSE:
         dense = K.toarray() / np.outer(scale, scale)

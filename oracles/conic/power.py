@@ -117,7 +117,7 @@ def _softplus(t: float) -> float:
 
 
 def _log_root(x: float, log_product: float) -> tuple[float, float]:
-    """Logarithm of the positive p with ``p (p - x) = product``, and its slope in that of the product."""
+    """Logarithm of the positive p with ``p (p - x) = product``, and its slope in the logarithm of the product."""
     twice = hypot(x, 2.0 * exp(0.5 * log_product))  # 2 p - x
     if twice == 0.0 or x == 0.0:
         return 0.5 * log_product, 0.5

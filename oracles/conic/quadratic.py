@@ -80,7 +80,7 @@ class Quadratic:
 
     @cached_property
     def rest(self) -> ConvexPart:
-        """What the squares leave: the summand number 0. It is linear but for what rounding and tiny eigenvalues are."""
+        """The summand number 0, without the squares: linear but for rounding and tiny eigenvalues."""
         return ConvexPart(self, self.squares, self.squares.lack)
 
     @property

@@ -173,7 +173,7 @@ class SemiInfiniteOracle(Oracle):
         return replace(first, further=tuple(others))
 
     def _asked(self, x: Vector) -> tuple[Matrix, Vector]:
-        """What `separate` returns for a point, as arrays."""
+        """The answer of `separate` for a point, as arrays."""
         answer = self.separate(x.copy())
         try:
             normals, sides = answer

@@ -144,11 +144,11 @@ class Bank(KernelBank):
         return found if self.points is None else digest(found, "points", self.points)
 
     def _seen(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What was found of all kernels of the bank, which are the last axis, of these."""
+        """The entries of these kernels, of an array whose last axis is all kernels of the bank."""
         return found if self.kernels is None else found[..., self.kernels]
 
     def _own(self, indices: ArrayLike, name: str) -> ArrayLike:
-        """Where these points are among those of the bank, which checks its own."""
+        """The places of these points among the points of the bank, which checks its own."""
         return indices if self.points is None else self.points[checked_indices(indices, self.n_points, name)]
 
     def _vector(self, v: Vector) -> Vector:
@@ -188,11 +188,11 @@ class BeforeRounding(Bank):
         return self.bank.entry_error + self.bank.rounding
 
     def noise(self, n_used: int) -> float:
-        """Error of an entry of a sum of so many kernels: that of the bank, and its rounding."""
+        """Error of an entry of a sum of so many kernels: the bank's, and its rounding."""
         return self.bank.noise(n_used) + self._rounded
 
     def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
-        """Error of ``u @ K_k @ v`` for all k: that of the bank, and its `rounding`, over roots of the diagonal."""
+        """Error of ``u @ K_k @ v`` for all k: the bank's, and its `rounding`, over roots of the diagonal."""
         of_largest, of_trace = self.bank.form_error(u, v)
         rounding = self._rounded * (1.0 + EPS * (u.size + 8))
         sums, norms = float(np.abs(u).sum() * np.abs(v).sum()), float(np.linalg.norm(u) * np.linalg.norm(v))

@@ -1,4 +1,4 @@
-"""What matrices, weights, vectors and indices must be before any bank sees them."""
+"""Checks of matrices, weights, vectors and indices, before any bank sees them."""
 
 from __future__ import annotations
 

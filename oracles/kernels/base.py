@@ -1,4 +1,4 @@
-"""What every family of kernels on n points offers to the oracles."""
+"""The interface of every family of kernels on n points, as the oracles use it."""
 
 from __future__ import annotations
 
@@ -136,13 +136,13 @@ class KernelBank(KeptKernels):
         K[:] = self.block(d, every, every)
 
     def _forms(self, x: Vector) -> Vector:
-        """What `quadratic_forms` returns."""
+        """The result of `quadratic_forms`."""
         support = np.flatnonzero(x)
         forms: Vector = x[support] @ self.row_products(support, x)
         return forms
 
     def _products(self, rows: Indices, x: Vector) -> Matrix:
-        """What `row_products` returns."""
+        """The result of `row_products`."""
         support, found = np.flatnonzero(x), np.zeros((rows.size, self.n_kernels))
         at_once = max(ENTRIES_AT_ONCE // max(self.n_kernels * support.size, 1), 1)
         for start in range(0, rows.size if support.size else 0, at_once):
@@ -151,7 +151,7 @@ class KernelBank(KeptKernels):
         return found
 
     def _block(self, d: Vector, rows: Indices, columns: Indices) -> Matrix:
-        """What `block` returns."""
+        """The result of `block`."""
         used, found = np.flatnonzero(d), np.zeros((rows.size, columns.size))
         if used.size:
             chosen, at_once = self.subset(used), max(ENTRIES_AT_ONCE // max(used.size * columns.size, 1), 1)

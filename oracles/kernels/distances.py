@@ -34,7 +34,7 @@ def square_form(values: NDArray[np.floating], checks: bool = True) -> NDArray[np
 
 
 class Between(Protocol):
-    """What adds up distances between new points and some points, and knows their names."""
+    """Sums of distances between new points and some points, and names of the distances."""
 
     n_kernels: int
     n_points: int
@@ -69,7 +69,7 @@ class StoredDistances:
         return forms
 
     def cross(self, new: Any, d: Vector) -> Matrix:
-        """``sum(d_k D_k)`` between new points and those of the bank, ndarray of shape (m, n)."""
+        """``sum(d_k D_k)`` between new points and the bank's points, ndarray of shape (m, n)."""
         return self._between.cross(new, d)
 
     def content(self) -> Matrix:
@@ -169,7 +169,7 @@ class PointDistances:
         return forms
 
     def cross(self, new: ArrayLike, weights: ArrayLike) -> Matrix:
-        """``sum(d_k D_k)`` between new points and those of the bank, ndarray of shape (m, n)."""
+        """``sum(d_k D_k)`` between new points and the bank's points, ndarray of shape (m, n)."""
         return self._between(self._standardize(new), np.asarray(weights, dtype=float))
 
     def label(self, k: int) -> tuple[str, str]:

@@ -43,7 +43,7 @@ class SharedPoints:
         self.rows = self.placed(points)
 
     def placed(self, points: Points) -> Points:
-        """Points, shape (m, columns), as those of the bank are kept."""
+        """Points, shape (m, columns), kept as the bank's points are."""
         if sparse.issparse(points):
             by_column = points.tocsc()
             by_column.data = np.ldexp(by_column.data, -self.exponent)

@@ -76,7 +76,7 @@ class FamilySums:
         rbf_loops.add_combined(columns, rows, weights, speeds, self.single, self.polynomial, out, threads)
 
     def add_new(self, new: Points, speeds: Vector, weights: Vector, out: Matrix) -> None:
-        """Add a weighted sum of kernels between new points and those of the family to an array of shape (m, n)."""
+        """Add a weighted sum of kernels between new points and the family's points to an array of shape (m, n)."""
         if self.points.differ:
             self.add(self.new_side(new), self.side(slice(None)), speeds, weights, out)
             return
@@ -104,7 +104,7 @@ class KernelFamily(ABC):
 
     @abstractmethod
     def label(self, k: int) -> str:
-        """What a kernel is, without its features."""
+        """The name of a kernel, without its features."""
 
     @abstractmethod
     def chosen(self, kernels: Indices) -> KernelFamily:
@@ -121,7 +121,7 @@ class KernelFamily(ABC):
         self._fine.entries(index[rows], index[columns], self._told, scale, out)
 
     def at_nodes(self, weights: Vector) -> tuple[Vector, Vector]:
-        """What the compiled loops are told of a weighted sum: kernels and weights."""
+        """The arguments of the compiled loops for a weighted sum: kernels and weights."""
         used = np.flatnonzero(weights)
         return self._told[used], weights[used]
 

@@ -67,7 +67,7 @@ def pair_terms(A: Matrix, B: Matrix, features: tuple[int, ...], kind: KernelKind
 
 
 class FeatureKernels(KeptKernels):
-    """Kernels on standardized points, evaluated between new points and those of the bank."""
+    """Kernels on standardized points, evaluated between new points and the bank's points."""
 
     by_rows = True
 

@@ -23,7 +23,7 @@ Labels = list[tuple[str, str]]
 class JoinedBank(KernelBank):
     """The kernels of several banks on the same points, numbered one bank after the other.
 
-    Every operation is that of the banks: only those of which a kernel has a weight are asked for a sum.
+    Every operation is done by the banks: only banks with a kernel that has a weight are asked for a sum.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class JoinedBank(KernelBank):
         return KeptJoined([self.banks[i].kept(at, some) for i, at in chosen], numbering.parts, self._prepare)
 
     def noise(self, n_used: int) -> float:
-        """Error of an entry of a sum of so many kernels: that of the worst bank, and of adding them up."""
+        """Error of an entry of a sum of so many kernels: the worst bank's, and the error of adding them up."""
         return max(bank.noise(n_used) for bank in self.banks) + 0.5 * EPS * len(self.banks)
 
     def form_error(self, u: Vector, v: Vector) -> tuple[float, float]:
@@ -179,7 +179,7 @@ class JoinedBank(KernelBank):
         return [(bank, of_bank) for bank, of_bank in parts if of_bank.any()]
 
     def _by_kernel(self, of_banks: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """What the banks say of their kernels, along the last axis, in the order of all kernels."""
+        """The banks' answers on their kernels, along the last axis, in the order of all kernels."""
         if self._numbering.order is None:
             return np.concatenate(of_banks, axis=-1)
         found = np.empty((*of_banks[0].shape[:-1], self.n_kernels))

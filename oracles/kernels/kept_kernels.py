@@ -17,7 +17,7 @@ from oracle_opt.oracles.kernels.base import Indices, KeptKernels
 
 
 class CrossKernels(Protocol):
-    """What knows the kernels of a bank between new points and those of the bank, and their names; any bank does."""
+    """Kernels of a bank between new points and the bank's points, with their names; any bank is one."""
 
     n_kernels: int
 
@@ -52,7 +52,7 @@ class GivenCrossKernels(KeptKernels):
         return f"{self._noun} {k}", ""
 
     def kept(self, kernels: Indices, points: Indices) -> GivenCrossKernels:
-        """What picks some of these kernels and points from those the user evaluates, who gives all of them."""
+        """Some of these kernels and points, picked from the kernels that the user evaluates for all of them."""
         which = kernels if self._kernels is None else self._kernels[kernels]
         some = points if self._points is None else self._points[points]
         return GivenCrossKernels(*self._given, which, some, self._noun)

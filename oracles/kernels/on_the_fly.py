@@ -1,4 +1,4 @@
-"""What banks share whose kernels are computed from the points whenever they are needed."""
+"""The base of banks whose kernels are computed from the points whenever they are needed."""
 
 from __future__ import annotations
 

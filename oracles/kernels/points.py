@@ -159,7 +159,7 @@ def refuse_overflow(squares: Vector, points: Points) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Standardization:
-    """What standardizes points, learned from some of them by `of`."""
+    """A standardization of points, learned from some of them by `of`."""
 
     columns: NDArray[np.intp]
     center: Vector
@@ -168,7 +168,7 @@ class Standardization:
 
     @classmethod
     def of(cls, X: ArrayLike) -> tuple[Standardization, Matrix]:
-        """What standardizes the points X, shape (n, columns), and these points standardized, shape (n, d)."""
+        """The standardization of the points X, shape (n, columns), and the standardized points, shape (n, d)."""
         raw = floats("X", X, "points of real numbers, shape (n, columns)")
         if raw.ndim != 2 or raw.size == 0:
             raise InvalidArgument(f"`X` must be finite points of shape (n, columns), got shape {raw.shape}")
@@ -267,9 +267,9 @@ def products_of(A: Points, B: Points) -> Matrix:
 
 
 def positive_distances(Z: Points, weights: Vector, n_pairs: int, rng: Generator) -> tuple[Vector, Vector]:
-    """Positive distances of pairs of points and the weights of the pairs, the products of those of their points.
+    """Positive distances of pairs of points, and the weights of the pairs, the products of their points' weights.
 
-    Of all pairs of points that differ or, if they are more than `n_pairs`, of so many drawn in proportion to weights.
+    The pairs are all of points that differ or, if more than `n_pairs`, so many drawn in proportion to weights.
     """
     first, index = distinct(Z)
     points, w = Z[first], np.asarray(np.bincount(index, weights), dtype=float)

@@ -38,7 +38,7 @@ class PolynomialFamily(KernelFamily):
         self.exactness = 0.5 * EPS * float(degrees.max()) * (points.most_entries + 5.0)
 
     def label(self, k: int) -> str:
-        """What a kernel is, without its features."""
+        """The name of a kernel, without its features."""
         return f"polynomial(degree={self.degrees[k]:.0f})"
 
     def chosen(self, kernels: Indices) -> PolynomialFamily:

@@ -21,7 +21,7 @@ from oracle_opt.words import numbered
 
 
 class KeptProduct(KeptKernels):
-    """What is kept of a product of kernels."""
+    """The kept kernels and points of a product of kernels."""
 
     def __init__(self, distances: Between) -> None:
         self._distances, self.by_rows = distances, distances.by_rows
@@ -137,7 +137,7 @@ class ProductBank(KeptKernels):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each distance is, p different texts."""
+        """Names of the distances, p different texts."""
         return numbered([self.label(k)[0] for k in range(self.n_kernels)])
 
     @property

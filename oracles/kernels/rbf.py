@@ -144,7 +144,7 @@ class RBFBank(OnTheFlyBank[RBFFamily]):
 
     @property
     def entry_error(self) -> float:
-        """By how much an entry of `entries`, which are in double precision, may differ from that of the kernel."""
+        """Largest difference of an entry of `entries`, in double precision, from the kernel's."""
         return max(family.entry_error for family in self._families) if self._single else self.exactness
 
     def precise(self, most_bytes: float) -> RBFBank:

@@ -57,7 +57,7 @@ class RBFFamily(KernelFamily):
         self.entry_error = 1.0 if steep else min(self._error(single=False, precise=True), 1.0)
 
     def label(self, k: int) -> str:
-        """What a kernel is, without its features."""
+        """The name of a kernel, without its features."""
         return f"gaussian(width={self.widths[k]:.4g})"
 
     def chosen(self, kernels: Indices) -> RBFFamily:
@@ -90,7 +90,7 @@ class RBFFamily(KernelFamily):
         return found.reshape(u * u, -1)
 
     def _speeds(self, rates: Vector, single: bool) -> Vector:
-        """What squared distances of the points as they are kept are multiplied by, powers of 2 being taken."""
+        """The factors of the squared distances of the kept points, for powers of 2."""
         steep = STEEP_SINGLE if single else STEEP
         with np.errstate(over="ignore", under="ignore"):
             speeds: Vector = np.minimum(np.ldexp(rates * LOG2_E, 2 * self.points.shared.exponent), steep)

@@ -280,7 +280,7 @@ def _range_if_it_is(rows: Indices) -> Indices | range:
 
 
 def _sent(v: Vector) -> Sent:
-    """What is sent of a vector: at most half its entries with their places, else all."""
+    """The message for a vector: its support with indices if at most half the entries, else all entries."""
     support = np.flatnonzero(v)
     return (v.size, None, v) if 2 * support.size > v.size else (v.size, support, v[support])
 

@@ -208,7 +208,7 @@ class EvaluatedBank(KernelBank):
         return EvaluatedBank(self.source, self._which[checked_kernels(kernels, self.n_kernels)])
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum of the kernels between new points, as the source takes them, and those of the bank."""
+        """Weighted sum of the kernels between new points, as the source takes them, and the bank's points."""
         d = checked_vector(weights, self.n_kernels, "weights")
         return self._sum(self.source.taken(new), self.source.points, d)
 

@@ -156,7 +156,7 @@ class SubsetBank(KernelBank):
 
     @property
     def entry_error(self) -> float:
-        """By how much an entry of `entries` may differ from that of the kernel, over the diagonal."""
+        """Largest difference of an entry of `entries` from the kernel's, over the diagonal."""
         # The exponent, a sum of squares times a rate, takes part in so many roundings; x exp(-x) of that is left.
         return float(EPS * (8.0 + 0.5 * self._n_columns))
 

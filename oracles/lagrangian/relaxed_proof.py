@@ -1,4 +1,4 @@
-"""What a relaxed solution, and the optimum of the relaxed problem, prove of the Lagrangian dual function."""
+"""Bounds on the Lagrangian dual function from a relaxed solution and the optimum of the relaxed problem."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class FewKernels:
     def use(
         self, kernels: Indices, make: Callable[[KernelBank], SVMMachine], start: Vector | None
     ) -> tuple[SVMMachine, KernelBank]:
-        """Return the machine on these kernels, and a bank of them: those of the last time, or new ones."""
+        """Return the machine on these kernels, and a bank of them: kept from the last time, or new."""
         if self.machine is None or self.kernels is None or not np.array_equal(self.kernels, kernels):
             start = start if self.machine is None else self.machine.signed
             self.machine = self.bank = None  # which need not be kept while new ones are stored

@@ -213,7 +213,7 @@ def _weighted(E: NDArray[np.float64], w: Vector) -> NDArray[np.float64]:
 
 
 def proven_by(bank: KernelBank, loss: LossDual, b: Vector, exact: bool) -> Proven:
-    """What dual variables b of a machine prove, made exactly feasible: in fractions."""
+    """The proof of a machine's dual variables b, made exactly feasible: in fractions."""
     x = feasible(loss, b)
     whole = Fractions.of(np.zeros(loss.linear.size))
     whole.x[x.points] = x.x
@@ -394,7 +394,7 @@ def _row_parts(n_rows: int, entries_of_row: int, most: int) -> Iterator[slice]:
 
 
 def _charge_of_forms(bank: KernelBank, points: Indices, x: Vector) -> Vector:
-    """What the error of the entries leaves open of the forms, rounded up."""
+    """The charge of the entries' error on the forms, rounded up."""
     error = bank.entry_error
     if not error:
         return np.zeros(bank.n_kernels)
@@ -404,7 +404,7 @@ def _charge_of_forms(bank: KernelBank, points: Indices, x: Vector) -> Vector:
 
 
 def _charge_of_products(bank: KernelBank, weights: Vector, support: Indices, x: Vector) -> Vector:
-    """What it leaves open of the products: ``sum_k w_k sqrt(K_k,ii K_k,jj)`` is at most that root of the sum's."""
+    """The charge on the products: ``sum_k w_k sqrt(K_k,ii K_k,jj)`` is at most that root of the sum's."""
     error = bank.entry_error
     if not error:
         return np.zeros(bank.n_points)

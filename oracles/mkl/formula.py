@@ -37,7 +37,7 @@ from oracle_opt.proof.number import Numbers
 
 @dataclass(slots=True)
 class Proven:
-    """What dual variables prove: ``f(w) >= linear - quadratic - 1/2 w @ (forms / c) + r(w)`` for all c and w >= 0."""
+    """The proof of dual variables: ``f(w) >= linear - quadratic - 1/2 w @ (forms / c) + r(w)`` for all c and w >= 0."""
 
     linear: Numbers  # ``L(t b)`` is at least ``t * linear - t**2 * quadratic``
     quadratic: Numbers
@@ -75,7 +75,7 @@ def proven(
     longest: Callable[[], float | Fraction],
     numbers: type[Numbers],
 ) -> Proven:
-    """What dual variables prove that differ from a feasible point by entries which add up to `moved` at most."""
+    """The proof of dual variables that differ from a feasible point by entries which add up to `moved` at most."""
     linear, quadratic = loss.proves(numbers.of(b), moved)
     return Proven(linear, quadratic, forms.above(), longest, loss.total == 0)
 
@@ -104,7 +104,7 @@ def wrong_forms(bank: KernelBank, error: tuple[float, float]) -> Vector:
 
 
 class WeightCosts(Protocol):
-    """What the formula asks of a set of weights, as `WeightSet` says it."""
+    """The part of a `WeightSet` that the formula uses."""
 
     def divided(self, F: Numbers, c: Vector) -> Numbers:
         """``F / c`` of its group for each kernel."""

@@ -164,7 +164,7 @@ class KernelWeightsOracle(Oracle):
 
     @staticmethod
     def _solver(rooms: dict[int, CombinedKernel], of: KernelMachine, bank: KernelBank) -> SVMMachine:
-        """What solves a machine; if it combines the kernels it does so where others of its bank do."""
+        """The solver of a machine; solvers that combine the kernels of one bank share the room for it."""
         solver = of.solver(bank)
         if isinstance(solver, DenseMachine):
             solver.room = rooms.setdefault(id(of.bank), solver.room)
@@ -279,7 +279,7 @@ class KernelWeightsOracle(Oracle):
         )
 
     def _summands(self, point: Vector, best: Round) -> tuple[ObjectiveCut, ...]:
-        """The cuts of the machines, and that of the regularizer."""
+        """The cuts of the machines, and the regularizer's."""
         made = []
         for one in best.parts:
             value = float(value_at(one.proof, best.w).below())
@@ -294,7 +294,7 @@ class KernelWeightsOracle(Oracle):
         return tuple(made)
 
     def _curvature(self, best: Round) -> tuple[Curvature, ...]:
-        """Second derivatives, those of a machine below those of the other; none if one is not known or all are 0."""
+        """Second derivatives, the machines' factors one below the other; none if one is not known or all are 0."""
         each = zip(self._of, self._solvers, best.parts, strict=True)
         factors = [factor_of(of, solver, best.w, one.svm.signed_dual) for of, solver, one in each]
         known = [one for one in factors if one is not None]
@@ -303,7 +303,7 @@ class KernelWeightsOracle(Oracle):
         return (Curvature(known[0] if len(known) == 1 else np.ascontiguousarray(np.concatenate(known))),)
 
     def _extras(self, best: Round) -> dict[str, Any]:
-        """What a cut tells of all machines, or of the only one."""
+        """The extras of a cut, of all machines or of the only one."""
         parts, order = best.parts, self.weights_set.order if best.c is not None else slice(None)
         b: Vector
         bias: float | Vector
@@ -320,7 +320,7 @@ class KernelWeightsOracle(Oracle):
         return own | self._of_groups(best)
 
     def _of_groups(self, best: Round) -> dict[str, Any]:
-        """What a cut tells of several groups."""
+        """The extras of a cut on several groups."""
         if self._rounds is None or best.c is None or best.solved is None:
             return {}
         return {
@@ -349,9 +349,9 @@ class KernelWeightsOracle(Oracle):
     def decision_function(self, cut: ObjectiveCut, new: Any) -> Vector | Matrix:
         """Decision values of new points for the machine that answered a `cut` of this oracle: ndarray of shape (m,).
 
-        Of an oracle of several machines, shape (m, M), a column a machine. They are positive for the class +1, or for
-        points like those of the bank; of a regression the prediction. `new` is as the bank's `cross` takes it: m raw
-        points, or p cross-kernels of shape (m, n). Of several machines all banks are asked.
+        With several machines the shape is (m, M), a column a machine, and all banks are asked. Values are positive for
+        the class +1, or for points like those of the bank; of a regression they are the prediction. `new` is as the
+        bank's `cross` takes it: m raw points, or p cross-kernels of shape (m, n).
         """
         _checked_cut(cut, "cut")
         crosses: dict[int, Matrix] = {}
@@ -390,7 +390,7 @@ class KernelWeightsOracle(Oracle):
         return found[0]
 
     def _model(self, cut: ObjectiveCut, of: KernelMachine, told: dict[str, Any]) -> KernelModel:
-        """What a cut tells of a machine, alone."""
+        """The model of one machine of a cut."""
         weights, b = self._kernel_weights(cut), told["signed_dual"]
         kernels, support = some_of(weights), some_of(b)
         used, bias = weights[kernels], float(told["bias"])
@@ -405,8 +405,8 @@ class KernelWeightsOracle(Oracle):
 
         The `result` is that of a run on this oracle, or one of its cuts. The columns are name, group and weight, with a
         row for each kernel, in the order of the bank or with `largest_first` by weight. These are the weights in the
-        decision function: those of `MKLOracle` add up to 1; in a product of kernels they are those of the distances in
-        the exponent.
+        decision function: with `MKLOracle` they add up to 1; in a product of kernels they multiply the distances in the
+        exponent.
         """
         frame = require("pandas", "study", "tables of weights").DataFrame
         weights, bank = np.array(self._kernel_weights(self._cut_of(result)), dtype=float), self._of[0].bank
@@ -493,14 +493,14 @@ def solved(of: KernelMachine, solver: SVMMachine, bank: KernelBank, d: Vector, w
 def part_of(
     of: KernelMachine, bank: KernelBank, svm: SVMSolution, S: Vector, error: tuple[float, float], told: dict[str, Any]
 ) -> Part:
-    """What a solution proves whose forms are wrong by an error as of `KernelBank.form_error`."""
+    """The proof of a solution whose forms are wrong by an error as of `KernelBank.form_error`."""
     return Part(svm, S, proof_of(of, bank, svm.signed_dual, svm.imbalance, S, error), told)
 
 
 def proof_of(
     of: KernelMachine, bank: KernelBank, b: Vector, moved: float, S: Vector, error: tuple[float, float]
 ) -> Proven:
-    """What dual variables prove that differ from feasible ones by entries which add up to `moved` at most."""
+    """The proof of dual variables that differ from feasible ones by entries which add up to `moved` at most."""
     forms = forms_near(bank, b, moved, S, error)
     return proven(of.dual, b, moved, forms, partial(of.dual.longest_multiple, b), Floats)
 

@@ -44,7 +44,7 @@ from oracle_opt.proof.rationals import Fractions
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """The witness of a claim: of how many summands and which, that of the regularizer, by machines, and of groups."""
+    """The witness of a claim: which of how many summands, or the regularizer; by machines, and of groups."""
 
     n_parts: int
     part: int | None
@@ -216,7 +216,7 @@ class KernelWeightsProof:
         return judged(lambda: least_value(quick, slow, claim.upper, n_entries, exact), exact)
 
     def _proven(self, proofs: Sequence[Proven]) -> Proven:
-        """What dual variables of some machines prove, their forms in the order of the weights."""
+        """The proof of some machines' dual variables, their forms in the order of the weights."""
         proof = reduce(add, proofs)
         return proof.with_forms(proof.forms[self.weights.order])
 

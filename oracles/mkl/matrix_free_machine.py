@@ -64,7 +64,7 @@ def proof_of_products(
     slack: float,
     slack_of_trace: float = np.inf,
 ) -> ProductsProof:
-    """What products of the kernels with b prove, none of which is computed here."""
+    """The bounds that products of the kernels with b prove, none of which is computed here."""
     dual, largest = pieces.dual, bank.sizes[0]
     size = float(np.abs(b).sum())
     wrong = (slack + 0.5 * EPS * (weights.size + 16) * size) * float(weights @ largest)
@@ -129,7 +129,7 @@ class MatrixFreeMachine(SVMMachine):
         self._b = None
 
     def identity(self) -> str:
-        """That sets are solved, of how many points: it tells to which of all solutions an accuracy leads."""
+        """The size of the working sets, on which it depends which of all solutions an accuracy leads to."""
         return f", sets of up to {self.most_points} points"
 
     def extras(self) -> dict[str, Any]:
@@ -223,7 +223,7 @@ class MatrixFreeMachine(SVMMachine):
         )
 
     def _solution(self, weights: Vector, wanted: float, status: SVMStatus, n_steps: int, n_newton: int) -> SVMSolution:
-        """What the dual variables of the products are at these weights, by all kernels."""
+        """The solution with the dual variables of the products, at these weights, by all kernels."""
         b, M, dual, bank = self._b, self._M, self.dual, self.bank
         assert b is not None
         assert M is not None

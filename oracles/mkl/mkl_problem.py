@@ -1,4 +1,4 @@
-"""What an MKL problem with a smooth regularizer is made of, shared by its oracle and the methods made for it."""
+"""MKL problems with a smooth regularizer, shared by their oracle and the methods made for them."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class NewtonMKL(MKLSolver):
         self.rtol = real("rtol", rtol, least=0.0)
 
     def refusal_of(self, problem: MKLProblem) -> str | None:
-        """What the fallback refuses, as it might be needed."""
+        """The refusal of the fallback, as it might be needed."""
         return None if self.fallback is None else self.fallback.refusal_of(problem)
 
     def solve(self, problem: MKLProblem, point: Vector) -> Steps:

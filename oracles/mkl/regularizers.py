@@ -140,7 +140,7 @@ class LpRegularizer(Regularizer):
         return float(t)
 
     def metric(self, d: Vector) -> Vector | None:
-        """``d**(p - 2)`` for p < 2: the rank-one part of the Hessian and that of the SVM are left out."""
+        """``d**(p - 2)`` for p < 2: the Hessian's rank-one part and the SVM's Hessian are left out."""
         return None if self.p >= 2.0 else _bounded(d) ** (self.p - 2.0)
 
     def block_update(self, w: Vector) -> Vector:

@@ -35,7 +35,7 @@ LARGEST = 1e140
 
 
 class WeightSet(ABC):
-    """What oracles of kernel learning differ in besides their machines: where the weights w are, and what they cost."""
+    """A set of weights w: its domain, and the regularizer's cost. Oracles of kernel learning differ in it."""
 
     __repr__ = by_attributes
 
@@ -312,7 +312,7 @@ KNOWN = (LpRegularizer, ElasticNet, EntropyRegularizer)
 
 
 def _owns(regularizer: Regularizer, name: str) -> bool:
-    """Whether the function on numbers is that of the class whose function on floats this is, or of one below it."""
+    """Whether the function on numbers belongs to the class that has the function on floats, or to one below it."""
     of = type(regularizer)
     by_floats, by_numbers = (next(one for one in of.__mro__ if each in vars(one)) for each in (name, f"{name}_of"))
     return issubclass(by_numbers, by_floats)

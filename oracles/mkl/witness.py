@@ -69,7 +69,7 @@ def stretched(weights: Vector, numbers: type[Numbers], radius: float = 1.0) -> N
 def least_value(
     quick: Callable[[], Floats], slow: Callable[[bool], Fraction], upper: float, n_entries: int, exact: bool
 ) -> Fraction:
-    """What is computed: in floats and, where that could be far less, in fractions."""
+    """The value in floats or, where fractions could be far less, in fractions."""
     if exact:
         return slow(True)
     found = quick()

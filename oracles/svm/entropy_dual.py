@@ -200,7 +200,7 @@ class EntropyDual(LossDual):
     def _certified(
         self, K: Matrix, b: Vector, decision: Vector, noise: float, n_newton: int, extended: bool = False
     ) -> SVMSolution:
-        """What b proves, whatever rounding and kernel errors made of ``K @ b``; in long doubles if `extended`."""
+        """The bounds of b, whatever rounding and kernel errors made of ``K @ b``; in long doubles if `extended`."""
         root = np.sqrt(np.maximum(K.diagonal(), 0.0))
         root = root + 1e-7 * float(root.max())
         size = (1.0 + 1e-6) * float(root @ np.abs(b)) * root

@@ -50,7 +50,7 @@ TICK = 1e-9  # seconds; what took less than a clock can tell is charged so much
 
 @dataclass(frozen=True, eq=False)
 class RunPath:
-    """What a run has reached at which cost."""
+    """The accuracy that a run has reached at each cost."""
 
     __repr__ = one_line
 
@@ -70,12 +70,12 @@ class RunPath:
 
 
 def cost_in_words(cost: str, clocks: Iterable[str]) -> str:
-    """Say what is charged, and of seconds which they are: `clocks` are those of the runs."""
+    """Say what is charged, and which seconds by the `clocks` of the runs."""
     return COSTS[cost].format(seconds=kind_of_seconds(clocks))
 
 
 def accuracy(results: Runs, tau: float | None, name: str = "tau") -> float:
-    """Return an accuracy; default is that of the study which is nearest to 1e-4."""
+    """Return an accuracy; default is the study's nearest to 1e-4."""
     if tau is None:
         return min(results.tau, key=lambda value: abs(np.log10(value) + 4.0))
     return real(name, tau, above=0.0)

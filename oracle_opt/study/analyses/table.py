@@ -74,7 +74,7 @@ class Table:
         return self.data[name].dtype.kind in "fiu"
 
     def _cells(self, escape: Callable[[str], str], bold: str, number: Callable[[Real], str]) -> Iterator[list[str]]:
-        """The rows as texts, the best of the compared columns in bold: all whose texts are that of the best."""
+        """The rows as texts; in bold all compared columns whose text is the best column's."""
         for row in self.data.to_dict("records"):
             texts = {
                 name: number(value) if isinstance(value, Real) and not isinstance(value, bool) else escape(str(value))

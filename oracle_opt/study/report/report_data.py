@@ -1,4 +1,4 @@
-"""What the page of a study is made of, as plain data."""
+"""The data of the page of a study, as plain data."""
 
 from __future__ import annotations
 

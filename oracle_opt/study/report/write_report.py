@@ -147,5 +147,5 @@ def make_page(data: str, title: str) -> bytes:
 
 
 def _digest(text: str) -> str:
-    """What a content security policy calls an inline text by."""
+    """The hash by which a content security policy names an inline text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -140,7 +140,7 @@ class Plan:
         return Layout(self.points.shape[1], column_names(self.points))
 
     def table(self, place: Place) -> tuple[Scaling, Table]:
-        """What scales the columns of a place, and the points so scaled; once for all places on these columns."""
+        """The scaling of a place's columns, and the points so scaled; made once for all places on these columns."""
         scale = self.standardize and place.recipe.of_points
         key = place.columns.tobytes() + bytes([scale])
         if key not in self._tables:

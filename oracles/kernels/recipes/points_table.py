@@ -132,7 +132,7 @@ def _frame_table(points: Any, columns: Indices, name: str) -> Matrix:
 
 
 def _kind(dtype: Any) -> str:
-    """What a column of a DataFrame holds: numbers, text, categories, dates, or objects."""
+    """The kind of a column of a DataFrame: numbers, text, categories, dates, or objects."""
     from pandas.api import types
 
     if isinstance(dtype, sys.modules["pandas"].CategoricalDtype):

@@ -232,7 +232,7 @@ def _are_constant(halves: NDArray[np.floating]) -> NDArray[np.bool_]:
 
 
 class Seen:
-    """What kernels see of new points: some columns, scaled."""
+    """New points as the kernels use them: some columns, scaled."""
 
     def __init__(self, layout: Layout, columns: Indices, scaling: Scaling, factor: float = 1.0) -> None:
         self.layout, self.columns, self.scaling, self.factor = layout, columns, scaling, factor

@@ -89,7 +89,7 @@ class KernelTerm:
 
 
 class RecipeCross(KeptKernels):
-    """Kernels of fitted recipes between new points and those of the recipes, before any scaling."""
+    """Kernels of fitted recipes between new points and the recipes' points, before any scaling."""
 
     by_rows = True
 
@@ -104,7 +104,7 @@ class RecipeCross(KeptKernels):
         return self.names[k], self.terms[self.chosen[k][0]].group
 
     def cross(self, new: Any, weights: ArrayLike) -> Matrix:
-        """Weighted sum of kernels between new points and those of the recipes, shape (m, n)."""
+        """Weighted sum of kernels between new points and the recipes' points, shape (m, n)."""
         points, total = points_of(new, "new"), None
         for matrix, weight in self._matrices(points, checked_vector(weights, self.n_kernels, "weights")):
             matrix *= weight
@@ -190,5 +190,5 @@ class RecipeKernels(Source):
         return digest("evaluated", self.points, fitted, kernels.tolist(), self.scales[kernels])
 
     def kept(self, kernels: Indices, points: Indices) -> RecipeKernels:
-        """What is needed of some points and some kernels, and nothing else."""
+        """The same for some points and some kernels, with no other data."""
         return RecipeKernels(self.term.kept(kernels.tolist(), points), self.scales, self.rounding)
