@@ -63,19 +63,47 @@ def campaign(name, count, seed, jobs):
     return whole, seconds
 
 
+def tables(noun, numbers):
+    """Lines of Markdown: a table of names in two parts, as `flip, refused`; a sentence, or a table, of the others."""
+    parts = {name: tuple(re.split(": " if ": " in name else ", ", name, maxsplit=1)) for name in numbers}
+    parts = {name: pair for name, pair in parts.items() if len(pair) == 2}
+    often = {second for _, second in parts.values() if sum(pair[1] == second for pair in parts.values()) > 1}
+    known = {first for first, second in parts.values() if second in often}
+    cells = {name: (first, second) for name, (first, second) in parts.items() if second in often or first in known}
+    if len(cells) < 4:
+        cells = {}
+    lines = []
+    if cells:
+        rows, columns = (list(dict.fromkeys(names)) for names in zip(*cells.values(), strict=True))
+        at = {pair: numbers[name] for name, pair in cells.items()}
+        if len(columns) > len(rows):
+            rows, columns, at = columns, rows, {pair[::-1]: number for pair, number in at.items()}
+        lines = [f"| {noun} | {' | '.join(columns)} |", "|" + "---|" * (len(columns) + 1)]
+        lines += [f"| {row} | {' | '.join(at.get((row, column), '') for column in columns)} |" for row in rows]
+    rest = {name: number for name, number in numbers.items() if name not in cells}
+    if rest:
+        lines += [""] * bool(lines)
+        if len(rest) > 6:
+            lines += [f"| {noun} | |", "|---|---|", *(f"| {name} | {number} |" for name, number in rest.items())]
+        else:
+            lines.append(f"{noun.capitalize()}: {', '.join(f'{name} {number}' for name, number in rest.items())}.")
+    return lines
+
+
 def section(name, tally, seconds):
     """Markdown of one campaign, between the marks that `keep` replaces."""
     from _shared import commit
 
     module = importlib.import_module(name)
-    errors = ", ".join(f"{what} {size:.1e}" for what, size in sorted(tally.largest.items())) or "none measured"
-    lines = [
-        f"**{tally.tried} {module.UNIT}, {tally.failed} failed.** Largest errors: {errors}.",
-        f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}, commit {commit()}, {seconds:.0f} s of one processor.",
-    ]
-    if tally.counts:
-        lines.append("Seen: " + ", ".join(f"{what} {n}" for what, n in sorted(tally.counts.items())) + ".")
-    lines += [f"- failed: {words}" for words in tally.examples]
+    made = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}, commit {commit()}, {seconds:.0f} s of one processor."
+    lines = [f"**{tally.tried} {module.UNIT}, {tally.failed} failed.** {made}"]
+    errors = {what: f"{size:.1e}" for what, size in sorted(tally.largest.items())}
+    counts = {what: str(n) for what, n in sorted(tally.counts.items())}
+    for noun, numbers in (("largest error", errors), ("seen", counts)):
+        if numbers:
+            lines += ["", *tables(noun, numbers)]
+    if tally.examples:
+        lines += ["", *(f"- failed: {words}" for words in tally.examples)]
     return "\n".join(lines)
 
 

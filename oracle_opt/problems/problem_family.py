@@ -32,6 +32,8 @@ class Family:
         Returns names of those that are not, each with what would bring it; default: none.
     """
 
+    not_at_hand: Callable[[], dict[str, str]] = staticmethod(dict)
+
     def __init__(
         self,
         name: str,
