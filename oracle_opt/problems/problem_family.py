@@ -32,8 +32,6 @@ class Family:
         Returns names of those that are not, each with what would bring it; default: none.
     """
 
-    not_at_hand: Callable[[], dict[str, str]] = staticmethod(dict)
-
     def __init__(
         self,
         name: str,
@@ -124,6 +122,10 @@ class Generated(Family):
     def problems(self) -> list[Problem]:
         """The members that are listed."""
         return [self.problem(member) for member in self.members]
+
+    def missing(self) -> dict[str, str]:
+        """None: all can be drawn."""
+        return {}
 
     def problem(self, parameters: Mapping[str, object]) -> Problem:
         """The problem of these parameters, others at their defaults; without `seed`, that of a run draws it."""

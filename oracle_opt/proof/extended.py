@@ -8,6 +8,7 @@ import numpy as np
 
 from oracle_opt.proof.exact_sums import SMALLEST
 from oracle_opt.proof.floats import EXACT, ON, Floats
+from oracle_opt.proof.number import Numbers
 from oracle_opt.proof.rationals import Fractions
 
 UNIT = float(np.finfo(np.longdouble).eps)
@@ -32,6 +33,8 @@ class Extended(Floats):
         left = np.asarray(given - Fractions.of(near).x)
         value = near.astype(np.longdouble) + left.astype(float)
         return cls(value[()], np.where(left != 0, UNIT * np.abs(value) + SMALLEST, 0.0)[()])
+
+    __sub__ = Numbers.__sub__  # a sum
 
     def __add__(self, other: Any) -> Self:
         """Sum."""
