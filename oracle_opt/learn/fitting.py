@@ -147,9 +147,9 @@ class Training:
 
 
 class CallWatch:
-    """Callback of a run: hands records on, and ends a run without a gap, of a problem that is not convex, that stalls.
+    """Callback of a run: hands records on, and ends a run without a gap, of a problem not convex, that stalls.
 
-    It does once the best value has fallen by less than `rtol` of it in `PATIENCE` calls.
+    It stalls once the best value has fallen by less than `rtol` of it in `PATIENCE` calls.
     """
 
     def __init__(self, watcher: FitWatcher | None, rtol: float | None) -> None:

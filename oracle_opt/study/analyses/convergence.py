@@ -84,16 +84,10 @@ def accuracy(results: Runs, tau: float | None, name: str = "tau") -> float:
 def run_paths(results: Runs, *, cost: str, test: str, finest: float) -> list[RunPath]:
     """Follow every run.
 
-    Notes
-    -----
-    A run that CONVERGED has reached its `rtol` at its `n_calls` by the certified test, though the column of the gap may
-    be a hair above: the driver also closes a gap that is only rounding.
-
-    The bounds of a run that ended in CONTRADICTION, REFUTED, OUTSIDE or UNBOUNDED, or is DOUBTFUL, prove nothing: it
-    has no certified gap.
-
-    In the test of Moré and Wild the value at the start is the median of those of the generators, which are equal where
-    all begin at the same point; the best value is that of any generator in these results on the same instance and seed.
+    CONVERGED passes the certified test at `n_calls` though the gap may be a hair above `rtol`: a gap of rounding is
+    closed, too. Bounds of CONTRADICTION, REFUTED, OUTSIDE, UNBOUNDED or DOUBTFUL prove nothing. The test of Moré and
+    Wild starts at the median of the generators' first values and ends at the best value of any, on the same instance
+    and seed.
     """
     one_of("cost", cost, COSTS)
     one_of("test", test, TESTS)
