@@ -113,7 +113,7 @@ def duals_of(cuts: Iterable[Cut], n_rows: int) -> list[DualVector]:
 def infeasibility_of(oracle: Constrained, found: Sequence[DualVector]) -> Infeasibility:
     """Combine vectors of the dual cone, and rows known without any, to the y described at `ConicOracle.infeasibility`.
 
-    The rows whose reduced costs are negative join, until there are none ("sifting").
+    Rows of negative reduced costs join, until there are none ("sifting").
     """
     A, b, cones = oracle.problem.A, oracle.problem.b, oracle.problem.cones
     m = len(b)

@@ -52,7 +52,7 @@ class Lagrangian:
     def at(self, x: Vector, given: Vector) -> tuple[Enclosure, Enclosure]:
         """Value at x and slope of the minorant of multipliers, which are lifted into the dual cone.
 
-        They are counted in long double, which where it is no longer than a float only makes the ends wider.
+        In long double; where that is no longer than a float the ends are only wider.
         """
         if not self.groups.known:
             raise Refuted("the dual of a cone of one's own is not known")
@@ -99,10 +99,10 @@ class Lagrangian:
         return Minorant(float(least - chosen @ x - lost), chosen, lost, extras={POINT: x, MULTIPLIERS: y})
 
     def refined(self, x: Vector, z: Vector, s: Vector) -> Vector:
-        """A vector of the dual cone near z with ``norm_1(P @ x + c + A.T @ y)`` about as small as rounding lets it be.
+        """A vector of the dual cone near z, of ``norm_1(P @ x + c + A.T @ y)`` as small as rounding lets it be.
 
-        ``dy = -W @ A @ v`` with ``(A.T @ W @ A) @ v = r``, W the tangent planes at z. What leaves the cone by that is
-        of second order, and taken up in the next round.
+        See docs/theory_cones.md, "A solver first": what leaves the cone is of second order, and taken up in the next
+        round.
         """
         problem, A = self.problem, self.A
         if sum(cone.order**2 for cone, _ in self.groups.matrices) * A.shape[1] > MOST:
