@@ -31,9 +31,9 @@ HALVINGS, DESCENT = 40, 1e-4
 
 
 class EntropyDual(LossDual):
-    """``max sum_i C_i h(y_i b_i / C_i) - 1/2 b @ K @ b`` over ``0 <= y * b <= C``, ``sum(b) == 0``.
+    """``max sum_i C_i h(y_i b_i / C_i) - 1/2 b @ K @ b`` over ``0 <= y * b <= C``, ``sum(b) == 0``, h the entropy.
 
-    h is the entropy, ``C log(1 + exp(-y f))`` the loss at decision values f, ``b = y C / (1 + exp(y f))`` inside.
+    ``C log(1 + exp(-y f))`` is the loss at decision values f, ``b = y C / (1 + exp(y f))`` inside.
     """
 
     __slots__ = ("C", "linear", "lower", "upper", "y")
@@ -54,12 +54,7 @@ class EntropyDual(LossDual):
             raise InvalidArgument(f"`y` must have {n_points} labels, one per point, got {self.y.size}")
 
     def proves(self, x: Numbers, moved: float) -> tuple[Numbers, Numbers]:
-        """See `LossDual.proves`.
-
-        With ``d(u) = (1 + u) log(1 + u) - u`` the entropy is ``1 - d(p - 1) - d(-p)``. A feasible point is found by
-        moving the variable that has most room r, more than twice `moved`: the slope of its entropy on the way is at
-        most ``log(2 C / r)``. Where none has it all that is said is that entropies are not negative.
-        """
+        """See `LossDual.proves`, and for a feasible point docs/theory_machines.md, *Logistic*."""
         numbers = type(x)
         C = numbers.of(self.C)
         p = x * self.y / C
