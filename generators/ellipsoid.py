@@ -199,10 +199,7 @@ class Ellipsoid(QueryPointGenerator):
             self._cut(normal, self.deep * depth)
 
     def _prove(self, normal: Vector, length: float, cut: Cut | None, size: tuple[float, float]) -> bool:
-        """Make a minorant of the least value of the pending cut over the ellipsoid; whether it leaves no point.
-
-        Updates are undone one by one, see docs/theory.md, "The certificate of an ellipsoid".
-        """
+        """Make a minorant of the pending cut's least value; whether that leaves no point. See docs/theory.md."""
         d = len(normal)
         constant, slope, total = 0.0, np.zeros(self._domain.dimension), 0.0
         error = sizes = tolerance = 0.0

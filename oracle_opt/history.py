@@ -242,7 +242,7 @@ def machine_memory() -> int | None:
 def peak_memory() -> int | None:
     """Largest resident memory of this process since it began, in bytes.
 
-    On Linux by VmHWM, which ``/proc/self/clear_refs`` resets: `ru_maxrss` of a worker may be that of its parent.
+    Linux tells it as VmHWM, which ``/proc/self/clear_refs`` resets; `ru_maxrss` of a worker may be that of its parent.
     """
     try:
         with open("/proc/self/status", "rb") as file:

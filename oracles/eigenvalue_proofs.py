@@ -48,9 +48,8 @@ class MaxEigenvalueProgram:
 def cut_excess(program: MaxEigenvalueProgram, claim: CutClaim, exactly: bool = False) -> Bound | None:
     """By how much an affine function claims more of f than a positive semidefinite matrix W proves; None if unknown.
 
-    ``W = v v' + R R' + diag(d)``, see docs/theory_cones.md, "Certificates": `eigenvector` is v, of shape (N,), `factor`
-    R, of shape (N, r), `diagonal` d, of shape (N,); one is enough. Counted in floats with all rounding, or in
-    fractions.
+    ``W = v v' + R R' + diag(d)``, v the `eigenvector`, (N,), R the `factor`, (N, r), d the `diagonal`, (N,): one is
+    enough. In floats with all rounding or in fractions, see docs/theory_cones.md, "Certificates".
     """
     if claim.kind not in (ClaimKind.MINORANT, ClaimKind.BOUND):
         raise Refuted(

@@ -228,10 +228,7 @@ def _largest(multipliers: Vector, cap: int) -> NDArray[np.bool_]:
 
 
 def flatten(rows: Rows, best: ObjectiveCut, upper: float, domain: Domain, first: int = 0) -> NDArray[np.bool_] | None:
-    """Replace rows that are too steep by convex combinations of them and the best cut.
-
-    See docs/theory_methods.md, "Cuts that are very steep".
-    """
+    """Replace too steep rows by convex combinations with the best cut: see docs/theory_methods.md, "very steep"."""
     limit = STEEP * float(np.abs(best.subgradient).max())
     steep = first + (rows.steepness[first:] > limit).nonzero()[0]
     if not (limit > 0 and len(steep)):

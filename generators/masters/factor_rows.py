@@ -45,10 +45,9 @@ class FactorZeros:
         return missed
 
     def gram(self, R: Matrix, norms: Vector) -> tuple[Vector, Vector]:
-        """``<A_i, R R'>``, and bounds on their errors, from the norms of the rows of R.
+        """``<A_i, R R'>`` by ``norms_i norm(v' R)^2``, and bounds on their errors.
 
-        By ``norms_i norm(v' R)^2``. Entries of A_i differ from ``norms_i v v'`` by less than 2 `ONE_RANK` of the
-        largest.
+        Entries of A_i differ from those of ``norms_i v v'`` by less than 2 `ONE_RANK` of the largest.
         """
         missed = np.sqrt(np.sum(self.excess(R) ** 2, axis=1))
         wrong = EPS * (len(R) + 8.0) * (np.abs(self._vectors) @ norms)
@@ -73,10 +72,7 @@ class FactorZeros:
         return D
 
     def multipliers(self, told: Eigenpairs, y: Vector, level: float, room: float) -> Vector:
-        """The y of these equations with which no eigenvalue of ``M(y)`` exceeds `level` plus `room`, nearly.
-
-        Derived in docs/theory_cones.md, "A start from a factor of few columns"; some room is always left.
-        """
+        """The y with which no eigenvalue of ``M(y)`` exceeds `level` plus `room`, nearly: see docs/theory_cones.md."""
         turned = self._vectors @ told.matrix.at(y)
         own = np.sum(turned * self._vectors, axis=1)
         beside = np.maximum(np.sum(turned**2, axis=1) - own**2, 0.0)

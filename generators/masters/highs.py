@@ -31,9 +31,9 @@ class LPFailure(RuntimeError):
 
 
 class WarmLP:
-    """``min cost @ x`` over bounds and rows, which are added as columns are; copies go on from the same basis.
+    """``min cost @ x`` over bounds and rows, solved from the last basis after rows or columns were added.
 
-    By the simplex method from the last basis: the dual one after a row was added, the primal one after a column.
+    Dual simplex after a row, primal after a column; copies go on from the same basis.
     """
 
     def __init__(self, cost: Vector, lower: Vector, upper: Vector, units: Vector | None = None) -> None:

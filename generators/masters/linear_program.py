@@ -49,7 +49,8 @@ class ModelMinimum:
 class CutLP(ABC):
     """``min t`` over z of the domain and t; a row per cut, ``scale_i (slope_i @ z + constant_i - level) <= w_i t``.
 
-    Columns join by reduced costs, see docs/theory_methods.md and there Bixby et al. (1992).
+    Columns join by reduced costs ("sifting"), see docs/theory_methods.md; Bixby et al. (1992), listed in
+    docs/theory.md.
     """
 
     def __init__(self, domain: Domain, t_lower: float, t_upper: float, n_heights: int = 1) -> None:

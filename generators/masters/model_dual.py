@@ -30,9 +30,9 @@ MAX_CHANGES = 300
 
 
 class ModelDual:
-    """``min m(z)`` over the domain and the feasibility cuts, by proximal points, each through its dual.
+    """``min m(z)`` over domain and feasibility cuts, by the dual of proximal points, else by HiGHS.
 
-    See docs/theory_methods.md, "The model through its dual"; where a step fails, HiGHS is asked.
+    See docs/theory_methods.md, "The model through its dual".
     """
 
     def __init__(self, domain: Domain) -> None:

@@ -25,7 +25,7 @@ def described_bounds(lower: ArrayLike, upper: ArrayLike) -> Described:
 def described_rows(
     constraints: LinearConstraints, lower: Vector, upper: Vector, u: Vector, v: Vector, widths: Vector | None = None
 ) -> Described:
-    """Rows of a polyhedron with multipliers, u of the inequalities and v of the equations, within bounds.
+    """Rows of a polyhedron within bounds, with multipliers u of inequalities and v of equations.
 
     An equation across which a set has a width, to the side below, is stated as two inequalities.
     """

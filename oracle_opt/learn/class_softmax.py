@@ -19,8 +19,8 @@ STEP = 2.0**-40
 class ClassSoftmax:
     """``exp(slope * f_c) / sum over classes of exp(slope * f)``: the class of the largest value is the most probable.
 
-    Guo, Pleiss, Sun, Weinberger (2017), "On calibration of modern neural networks", section 4.2: one over the slope is
-    their temperature.
+    Guo, Pleiss, Sun, Weinberger (2017), "On calibration of modern neural networks", section 4.2, with temperature
+    1/slope.
     """
 
     slope: float

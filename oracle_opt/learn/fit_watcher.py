@@ -18,8 +18,8 @@ from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle
 class FitWatcher:
     """Makes a task of each machine, and in it one of each oracle call, for callbacks that are set on an estimator.
 
-    The estimator is that of `FitTasks`. `gap_` is infinite while a run has not begun; `machine_gap_` is the present
-    one's.
+    The estimator is that of `FitTasks`. `gap_` is infinite while a run has not begun, `machine_gap_` of the present
+    one.
     """
 
     def __init__(self, tasks: FitTasks, bank: KernelBank | ProductBank, n_machines: int) -> None:

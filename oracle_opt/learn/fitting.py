@@ -147,7 +147,7 @@ class Training:
 
 
 class CallWatch:
-    """Callback of a run: hands records on, and ends a run without a gap, of a problem not convex, that stalls.
+    """Callback of a run: hands records on, and ends a run that is not convex and stalls.
 
     It stalls once the best value has fallen by less than `rtol` of it in `PATIENCE` calls.
     """

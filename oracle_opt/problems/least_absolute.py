@@ -51,8 +51,7 @@ class AbsoluteDeviations:
 class DeviationsProof(FunctionProof):
     """``mean |B x - d| + weight * norm_1(x)``, in groups of rows; signs between -1 and 1 are the witness.
 
-    ``s @ (B x - d) / m + weight * t @ x`` lies below it for all such s and t; of a group, with its rows, and t in the
-    first.
+    ``s @ (B x - d) / m + weight * t @ x`` is below it for such s and t; a group has its rows, the first one t.
     """
 
     witness = ("signs", "own_signs")

@@ -28,9 +28,8 @@ _BRACKETS = str.maketrans(",(){}", "     ")
 def read_sdpa(path: Path) -> ConicProblem:
     """Return ``min c x`` where ``sum_i x_i F_i - F_0`` is positive semidefinite, from a file in SDPA's sparse format.
 
-    Comments begin with ``"`` or ``*``. Then come m, the number of blocks, their orders (negative: diagonal), c, and
-    entries: number of F_i, block, row, column, counted from 1, and value. An entry stands on one side of a diagonal
-    alone.
+    Comments begin with ``"`` or ``*``. Then m, the number of blocks, their orders (negative: diagonal), c, and entries:
+    number of F_i, block, row and column from 1, value. Each stands on one side of a diagonal alone.
     """
     return _Reader(path).read()
 
@@ -134,9 +133,9 @@ def as_largest_eigenvalue(
 ) -> tuple[MaxEigenvalueOracle, bool]:
     """Return ``min c x + trace * max(0, lambda_max(F_0 - sum_i x_i F_i))``, and whether it needs no promised trace.
 
-    Neither promise nor maximum is needed where ``sum_i y_i F_i = I``: all dual solutions have the trace ``c y``. All
-    F_i get norm one by the units of x, with a promise each block of all F_i the root of its order: promises are in
-    these units.
+    Neither promise nor maximum is needed where ``sum_i y_i F_i = I``: all dual solutions have the trace ``c y``. Units
+    of x make the norm of F_i 1. Else blocks of all F_i together then get norms of the roots of their orders, for
+    promises.
     """
     from scipy import sparse
 

@@ -25,12 +25,11 @@ _METADATA, _CHECKSUM = b"oracle_opt.run", b"oracle_opt.checksum"
 
 
 class RunStore:
-    """Finished runs under ``folder/runs/<instance>/<generator>/<seed>.parquet``.
+    """Finished runs under ``folder/runs/<instance>/<generator>/<seed>.parquet``, for any number of processes.
 
-    A file holds the history, and in its metadata the row of the `FinishedRun` and a checksum of all else, by which
-    damage is noticed. `StoreMismatch`: other settings, another version, foreign files, or no folder. Opening removes
-    temporary files of this machine's killed processes alone. Any number of processes may use a folder: runs are written
-    at once.
+    A file is a history with the row of the `FinishedRun` and a checksum of all else in its metadata, which tells
+    damage. Opening removes temporary files of this machine's killed processes alone. `StoreMismatch`: other settings,
+    another version, foreign files, or no folder.
     """
 
     def __init__(self, folder: os.PathLike[str] | str, settings: Settings) -> None:

@@ -60,8 +60,7 @@ class ExactStage:
     def point(self, y: Vector) -> list[Fraction] | None:
         """A feasible point near one of shape (k,) in floats; None where none is found.
 
-        Rows that are missed become equations, solved exactly for entries between bounds; those that cross one stay
-        there.
+        Rows that are missed become equations, solved exactly for entries between bounds; at a bound they stay.
         """
         point = [Fraction(one) for one in y.tolist()]
         for j, (a, b) in enumerate(self.bounds):

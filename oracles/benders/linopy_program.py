@@ -24,10 +24,7 @@ Groups = dict[str, list[str]]  # name of a variable of the model, and those of i
 
 
 def linopy_program(model: Model, scenario_dim: str | None = None) -> tuple[LinearProgram, Groups]:
-    """Columns, called ``variable[coordinate,...]``, rows, bounds and costs of a linopy model.
-
-    A dimension of scenarios is one like others if named.
-    """
+    """Columns ``variable[coordinate,...]``, rows, bounds, costs of a linopy model; scenarios are one more dimension."""
     linopy = require("linopy", "modeling", "models of linopy")
     if not isinstance(model, linopy.Model):
         raise InvalidArgument(f"`model` must be a linopy.Model, got {shown(model)}")

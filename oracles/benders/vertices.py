@@ -23,8 +23,7 @@ Indices = NDArray[np.intp]
 class Vertices:
     """Multipliers pi with ``Q(l, u) >= constant + max(pi, 0) @ l + min(pi, 0) @ u``, and their bases.
 
-    A basis is optimal where its columns, ``inverse @ (r_N - pull)`` with r_N = 0 where r is basic, stay in their
-    bounds.
+    A basis is optimal where ``inverse @ (r_N - pull)``, with r_N = 0 where r is basic, is within its bounds.
     """
 
     multipliers: Matrix

@@ -134,10 +134,7 @@ class ConicProof:
 
 
 def combined_half_space(problem: ConicProblem, dual: Vector, exact: bool) -> tuple[Enclosure, Enclosure] | None:
-    """Constant ``-b @ y`` and slope ``A.T @ y`` of the half-space of y, which is put into the dual cone, cone by cone.
-
-    `None` for cones of a user's own.
-    """
+    """``-b @ y`` and ``A.T @ y`` of the half-space of y, put into the dual cone; `None` for cones of a user's own."""
     y, start = numbers("dual vector", dual, len(problem.b)), 0
     value, slope = Enclosure.of(np.zeros(()), exact), Enclosure.of(np.zeros(problem.A.shape[1]), exact)
     for cone in problem.cones:

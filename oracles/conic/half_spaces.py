@@ -56,8 +56,7 @@ class HalfSpaces:
     def at(self, x: Vector, extent: Vector) -> list[FeasibilityCut]:
         """Half-spaces that exclude x, the farthest first; none if x counts as feasible.
 
-        `EmptyLocalizationSet` if ``y @ (b - A @ z) < 0`` on the domain for a y of the dual cone, as ``A.T @ y`` is
-        zero.
+        `EmptyLocalizationSet` if a y of the dual cone with ``A.T @ y`` zero has ``y @ (b - A @ z) < 0`` at all z.
         """
         excess = self._A @ x
         excess -= self._b

@@ -101,8 +101,7 @@ class Lagrangian:
     def refined(self, x: Vector, z: Vector, s: Vector) -> Vector:
         """A vector of the dual cone near z, of ``norm_1(P @ x + c + A.T @ y)`` as small as rounding lets it be.
 
-        See docs/theory_cones.md, "A solver first": what leaves the cone is of second order, and taken up in the next
-        round.
+        See docs/theory_cones.md, "A solver first": what leaves the cone is taken up in the next round.
         """
         problem, A = self.problem, self.A
         if sum(cone.order**2 for cone, _ in self.groups.matrices) * A.shape[1] > MOST:

@@ -168,10 +168,7 @@ def _spread(values: Vector, places: Indices, size: int) -> Vector:
 
 
 class BeforeRounding(Bank):
-    """A bank with its `rounding` among its errors: what follows from it holds for the kernels that were meant.
-
-    See docs/theory_smooth_mkl.md, "What a store rounds".
-    """
+    """A bank with its `rounding` among its errors, for the kernels that were meant: see docs/theory_smooth_mkl.md."""
 
     def __init__(self, bank: KernelBank) -> None:
         super().__init__(bank)

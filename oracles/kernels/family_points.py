@@ -73,8 +73,7 @@ class SharedPoints:
 class FamilyPoints:
     """Points on some features: those that are equal there are one; sparse ones are kept as CSR.
 
-    `index` tells where each is among the `n_distinct`; `most_entries` numbers of a point differ from 0 at most, d if
-    dense.
+    `index` tells where each is among the `n_distinct`; of a point `most_entries` at most are not 0, d if dense.
     """
 
     def __init__(self, shared: SharedPoints, points: Points, features: Indices, misplaced: float) -> None:

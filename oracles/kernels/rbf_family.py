@@ -32,10 +32,7 @@ AT_ONCE = 1 << 16
 
 
 class RBFFamily(KernelFamily):
-    """Kernels ``exp(-D / (2 s**2))``, D the squared distances on some features, where equal points are one.
-
-    Sums over many widths are taken over fewer, see `WidthInterpolation`.
-    """
+    """Kernels ``exp(-D / (2 s**2))`` of squared distances D, equal points being one, many widths interpolated."""
 
     def __init__(self, points: FamilyPoints, widths: Vector, single: bool) -> None:
         self.points, self.widths, self.single = points, widths, single

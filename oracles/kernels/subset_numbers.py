@@ -88,10 +88,7 @@ def unpacked(masks: Masks, n_columns: int) -> NDArray[np.bool_]:
 
 
 def exactness_of(n_bytes: int) -> float:
-    """By how much an entry in single precision may differ from the kernel, over its diagonal.
-
-    Derived in docs/theory_smooth_mkl.md, "Kernels on subsets of the features".
-    """
+    """Error of an entry in single precision, over its diagonal: see docs/theory_smooth_mkl.md, "Kernels on subsets"."""
     roundings = 2.0 + (3.0 if n_bytes == 8 else 4.0 if n_bytes < 8 else 8.0 + n_bytes / 8.0)
     lost = 2.0**-126 * (n_bytes * LARGEST_RATE + 1.0)
     return 1.001 * (roundings * SINGLE / 2.718 + OF_POWER) + lost

@@ -42,10 +42,7 @@ def jobs_of(
 
 
 def most_worth(costs: Matrix, uses: Counts, capacities: Counts, u: Vector, sign: int, in_fractions: bool) -> Fraction:
-    """Upper bound on ``-sign costs - u`` summed over jobs that fit their agents, by dynamic programming.
-
-    See docs/theory_benders.md, "Knapsacks"; fractions are counted in whole numbers of their unit.
-    """
+    """Upper bound on ``-sign costs - u`` over jobs that fit their agents: see docs/theory_benders.md, "Knapsacks"."""
     total, rounding = Fraction(0), Fraction(0) if in_fractions else exact(EPS) * (len(u) + 2)
     worths = ((Fractions if in_fractions else Floats).of(-sign * costs) - u).above()
     for row, sizes, capacity in zip(worths, uses, capacities.tolist(), strict=True):

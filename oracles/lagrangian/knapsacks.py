@@ -29,8 +29,7 @@ class Knapsacks:
 def best_choices(worth: Matrix, size: NDArray[np.int64], capacity: NDArray[np.int64]) -> NDArray[np.bool_]:
     """0-1 choices of the largest worth within the capacities, a row a knapsack.
 
-    Most items are settled by a bound, see docs/theory_benders.md (Dembo & Hammer 1980); dynamic programming does the
-    rest.
+    Bounds settle most (Dembo & Hammer 1980, see docs/theory_benders.md), dynamic programming decides on the others.
     """
     wanted = (worth > 0) & (size <= capacity[:, None])
     chosen: NDArray[np.bool_] = wanted & (size == 0)

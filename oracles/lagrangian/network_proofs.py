@@ -90,9 +90,8 @@ def flow_of(
 ) -> Examined | None:
     """Cost of flows along paths, and the flow on the arcs of finite capacity; of one origin, or of all.
 
-    Number ``o * len(arcs) + e`` of the witness is the use of arc e by origin o, in the order of nodes. At most one arc
-    of an origin leads to each node: so the one way back from a destination has to end there, and flows are sums of
-    demands.
+    Use of arc e by the o-th origin, in the order of nodes, is number ``o * len(arcs) + e`` of the witness. One arc of
+    an origin leads to a node at most: the one way back has to end there, and flows are sums of demands.
     """
     origins, of = np.unique(commodities[:, 0], return_inverse=True)
     n, count = 1 + int(max(arcs.max(), commodities.max())), len(arcs)
@@ -133,10 +132,7 @@ def least_flow_cost(
     u: Vector,
     in_fractions: bool,
 ) -> Fraction:
-    """Lower bound on ``(costs + u) @ flows`` of any flows that meet the demands, by potentials of the nodes.
-
-    See docs/theory_benders.md, "Paths".
-    """
+    """Lower bound on ``(costs + u) @ flows`` that meet the demands: see docs/theory_benders.md, "Paths"."""
     n = 1 + int(max(arcs.max(), commodities.max()))
     origins, of = np.unique(commodities[:, 0], return_inverse=True)
     by_head = np.argsort(arcs[:, 1], kind="stable")

@@ -18,10 +18,7 @@ STORED = 0.25
 
 
 class FewKernels:
-    """The kernels that are in use, and the quadratic forms of all kernels when they were asked for last.
-
-    docs/theory_kernels.md has the bounds on the others, "Bounds on a form", and their proofs.
-    """
+    """The kernels in use, and all quadratic forms when last asked for: bounds are in docs/theory_kernels.md."""
 
     def __init__(self, bank: KernelBank, memory_budget: int) -> None:
         self._bank, self._memory = bank, STORED * memory_budget

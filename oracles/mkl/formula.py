@@ -173,9 +173,8 @@ def upper_at(
 ) -> Numbers:
     """The primal objective of a hyperplane of dual variables b and a bias, of which the targets' `offset` is taken.
 
-    `decision`, without bias, is `wrong` by so much at each point, and so are norms of ``factor / 2 b @ decision``
-    unless given: together ``abs(factor b_i / 2 - x_i) e_i``, else ``abs(x_i) e_i``. ``forgiven * abs(x_i)`` is taken
-    off the loss.
+    `decision`, without bias, is `wrong` by e_i, and so are norms of ``factor / 2 b @ decision`` unless given: together
+    ``abs(factor b_i / 2 - x_i) e_i``, else ``abs(x_i) e_i``. ``forgiven * abs(x_i)`` is taken off the loss.
     """
     shift, v, e = numbers.of(bias) - loss.offset, numbers.of(decision), numbers.of(wrong)
     about = numbers.of(b) * factor * 0.5 if norms is None else None

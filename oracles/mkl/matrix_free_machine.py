@@ -81,10 +81,7 @@ def error_of_forms(b: Vector, slack: float, slack_of_trace: float) -> tuple[floa
 
 
 class MatrixFreeMachine(SVMMachine):
-    """Keeps ``M = (K_k @ b)_k``, ``8 n p`` bytes, and solves on working sets of points.
-
-    See docs/theory_machines.md, "A machine without a matrix".
-    """
+    """Keeps ``M = (K_k @ b)_k``, ``8 n p`` bytes, and solves on sets of points: see docs/theory_machines.md."""
 
     frugal = True
 

@@ -23,10 +23,7 @@ def is_classification(of: LossDual) -> bool:
 
 
 def for_exact_kernel(svm: SVMSolution, dual: LossDual, error: float) -> SVMSolution:
-    """The solution with objectives and gap that hold for every kernel near the one that it was certified for.
-
-    See docs/theory_smooth_mkl.md, "A machine solved on a rounded kernel".
-    """
+    """The solution with objectives and gap that hold for every kernel nearby: see docs/theory_smooth_mkl.md."""
     size = float(np.abs(svm.signed_dual).sum()) * (1 + EPS * svm.signed_dual.size)
     on_form, of_decision = 0.5 * error * size**2, error * size
     primal = svm.primal_objective

@@ -39,10 +39,7 @@ ALONE, MOVES = 6, 10
 
 
 class SetAscent:
-    """Raises ``L(b) - 1/2 b @ K @ b`` by solving it in the variables of some points, the others being held.
-
-    See docs/theory_machines.md, "Sets" and "Squared losses".
-    """
+    """Raises ``L(b) - 1/2 b @ K @ b`` in the variables of one set after another: see docs/theory_machines.md."""
 
     def __init__(
         self,

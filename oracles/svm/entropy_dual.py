@@ -132,15 +132,10 @@ class EntropyDual(LossDual):
         max_steps: int = 10_000_000,
         noise: float = 0.0,
     ) -> SVMSolution:
-        """See `LossDual.solve`: Newton's method on ``1/2 v @ K @ v`` plus the losses at ``K @ v + bias`` [1]_.
+        """See `LossDual.solve`: at most `max_steps` steps of iteratively reweighted least squares, damped where needed.
 
-        Its step is that of iteratively reweighted least squares, damped where the objective asks for it; `max_steps`
-        limits their number. The `response` to the decision values of v is exactly in the box and, at the best bias, of
-        the right sum. It is what is certified and returned; at the solution it is v.
-
-        References
-        ----------
-        .. [1] Rasmussen, Williams (2006), "Gaussian Processes for Machine Learning", algorithm 3.1.
+        What is certified and returned is the `response` to v, in the box and of the right sum; at the solution it is v.
+        Rasmussen, Williams (2006), "Gaussian Processes for Machine Learning", algorithm 3.1.
         """
         dense = np.asarray(K, dtype=np.float64)
         wanted = accuracy if tolerance is None else tolerance

@@ -82,12 +82,10 @@ def accuracy(results: Runs, tau: float | None, name: str = "tau") -> float:
 
 
 def run_paths(results: Runs, *, cost: str, test: str, finest: float) -> list[RunPath]:
-    """Follow every run.
+    """Follow every run: a CONVERGED one passes the certified test at `n_calls`, as a gap of rounding is closed, too.
 
-    CONVERGED passes the certified test at `n_calls` though the gap may be a hair above `rtol`: a gap of rounding is
-    closed, too. Bounds of CONTRADICTION, REFUTED, OUTSIDE, UNBOUNDED or DOUBTFUL prove nothing. The test of Moré and
-    Wild starts at the median of the generators' first values and ends at the best value of any, on the same instance
-    and seed.
+    Bounds of CONTRADICTION, REFUTED, OUTSIDE, UNBOUNDED or DOUBTFUL prove nothing. The test of Moré and Wild goes from
+    the median of the first values to the best value of any generator, on the same instance and seed.
     """
     one_of("cost", cost, COSTS)
     one_of("test", test, TESTS)

@@ -91,9 +91,8 @@ class Histories:
     def curves(self, step: float) -> tuple[int, int, list[Any]]:
         """Write the curves of all runs: the numbers of points kept and in all, and a list, one a run.
 
-        None without a history, else the number of points, six columns and the last bounds if they are not the run's.
-        Columns are calls and levels: of the gap, of the bounds' ways to their ends, of seconds in the oracle and in
-        all.
+        None without a history, else the number of points, six columns, and the last bounds if they are not the run's.
+        Columns: calls; levels of the gap, of the bounds' ways to their ends, of seconds in the oracle, and in all.
         """
         kept = kept_points(self.gap, self.first, step)
         fine, coarse = widths(step)

@@ -98,10 +98,7 @@ ALIASES = {"poly": "polynomial"}
 
 
 def exactness_of(metric: Metric, given: Parameters, n_columns: int) -> float | None:
-    """How wrong entries may be, over the root of the product of the two diagonal entries; None if not known.
-
-    Derived in docs/theory_smooth_mkl.md, "Kernels by name".
-    """
+    """Errors of entries over the root of two diagonal ones: see docs/theory_smooth_mkl.md, "Kernels by name"."""
     if metric.roundings is None:
         return None
     by_column, besides = metric.roundings
