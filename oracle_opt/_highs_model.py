@@ -33,8 +33,8 @@ class HighsError(RuntimeError):
 class HighsProgram:
     """``min cost @ x`` over bounds and ``lower <= A @ x <= upper``, kept alive in HiGHS with its last basis.
 
-    No presolve, as it forgets the basis; no number of threads, as HiGHS has one scheduler a process and another number
-    makes later runs fail. Units are powers of 2; what goes in and comes out is in the caller's.
+    Presolve would forget the basis, and bounds that differ by less than the tolerance are infeasible. Threads are left
+    alone: HiGHS has one scheduler a process, and another number makes later runs fail. Units are powers of 2.
     """
 
     def __init__(self, options: Options) -> None:

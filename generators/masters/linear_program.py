@@ -146,7 +146,7 @@ class CutLP(ABC):
     def _begin(self, slope: Vector) -> None:
         """Choose units of the variables, by which tolerances become relative, and add the equations.
 
-        A unit is the range, or less: by how much a variable moves the function of this `slope` as the others do.
+        A unit is the range or, where that says little, what moves the function of this `slope` as others do.
         """
         lower, upper = self._domain.bounding_box()
         ranges = upper - lower

@@ -53,7 +53,7 @@ def minimize_within(
 ) -> tuple[SpectralPoint, float, float]:
     """Minimize a model plus ``weight / 2 norm(s)^2`` over the steps from y that stay in the ball.
 
-    Outside ``multiplier / 2 norm(y + s - center)^2`` is added, see docs/theory_cones.md, "The matrix whole".
+    See docs/theory_cones.md, "The matrix whole", for the `multiplier` of a step that would leave it.
     """
     m, away, told = len(y), y - ball.center, model.told
     found: tuple[SpectralPoint, float, float] | None = None

@@ -299,10 +299,7 @@ class Polyhedron(Domain):
         return float(least) - error - EPS * (abs(float(least)) + error)
 
     def _without_remainders(self, slope: Vector, u: Vector, v: Vector, vertex: Vector) -> tuple[Vector, Vector]:
-        """The multipliers nearest to these whose reduced slope is 0 where the vertex is between its bounds.
-
-        HiGHS leaves its tolerance there, which a proof would lose times the width of the bounds.
-        """
+        """The multipliers nearest to these with reduced slopes 0, not HiGHS' tolerance, where the vertex is free."""
         room = 1e-9 * (self._units + np.abs(vertex))
         between = (vertex > self.lower + room) & (vertex < self.upper - room)
         rooms = self.b - self.A @ vertex

@@ -28,7 +28,7 @@ class ClassSoftmax:
     def __call__(self, decisions: Matrix) -> Matrix:
         """Probabilities, a column a class, of logarithms rounded to `STEP`, far below what calibration can tell.
 
-        So classes whose values differ by rounding alone, as on the margin, are equally probable.
+        Values that differ by rounding alone are equally probable, and logarithms order the classes alike.
         """
         found: Matrix = np.exp(np.round(log_softmax(self.slope * decisions, axis=1) / STEP) * STEP)
         return found

@@ -172,10 +172,7 @@ def inverses(matrices: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
 
 
 class Pool:
-    """Dual vertices that all scenarios share: where costs and W are the same in all of them.
-
-    It holds 4096 of them, or 128 MiB, and forgets those that have not been the best of a scenario for longest.
-    """
+    """At most 4096 or 128 MiB of dual vertices that all scenarios share; those not best for longest are forgotten."""
 
     def __init__(self, form: StandardForm) -> None:
         self._form = form

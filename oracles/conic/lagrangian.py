@@ -50,10 +50,7 @@ class Lagrangian:
         return sparse.csr_array(self.A.T)
 
     def at(self, x: Vector, given: Vector) -> tuple[Enclosure, Enclosure]:
-        """Value at x and slope of the minorant of multipliers, which are lifted into the dual cone.
-
-        In long double; where that is no longer than a float the ends are only wider.
-        """
+        """Value at x and slope of the minorant of multipliers, lifted into the dual cone, counted in long double."""
         if not self.groups.known:
             raise Refuted("the dual of a cone of one's own is not known")
         problem, wide, n = self.problem, np.longdouble, len(x)
@@ -86,10 +83,7 @@ class Lagrangian:
         return Enclosure(np.array(lower), np.array(upper)), slope
 
     def minorant(self, domain: Domain, x: Vector, y: Vector) -> Minorant:
-        """The minorant of x and y, rounded so that it holds over the domain, with its witness.
-
-        A slope that is next to nothing is 0, so that no program has to be solved over the domain.
-        """
+        """The minorant of x and y, rounded so that it holds, with its witness; slopes next to nothing are 0."""
         value, slope = self.at(x, y)
         size, bounds = slope.size(), np.array(domain.bounding_box())
         (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(Enclosure(-size, size)))

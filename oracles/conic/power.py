@@ -71,10 +71,7 @@ class Power(Cone):
         return self.exponent * _log(x) + (1.0 - self.exponent) * _log(y)
 
     def _log_slopes(self, x: float, y: float, size: float) -> tuple[float, float]:
-        """Logarithms of ``a r / x_p`` and ``(1 - a) r / y_p``, with ``r = size / (1 + exp(-t))``.
-
-        See docs/theory_cones.md: they cross once, and neither r nor ``size - r`` loses digits.
-        """
+        """Logarithms of ``a r / x_p``, ``(1 - a) r / y_p``, ``r = size / (1 + exp(-t))``: see docs/theory_cones.md."""
         a = self.exponent
 
         def parts(t: float) -> tuple[float, float, float, float, float]:

@@ -93,10 +93,7 @@ class RBFFamily(KernelFamily):
         return speeds
 
     def _error(self, single: bool, precise: bool) -> float:
-        """How wrong an entry may be, over the diagonal: derived in docs/theory_smooth_mkl.md, "Kernels on the fly".
-
-        It is in single precision or not; distances are `precise` where they are in double precision.
-        """
+        """Error of an entry over the diagonal, with distances in double if `precise`: docs/theory_smooth_mkl.md."""
         u, d = (2.0**-24 if single else 0.5 * EPS), self.points.features.size
         u_of_distance = 0.5 * EPS if precise else 2.0**-24
         # As for points that are kept in other units, see `SharedPoints`.

@@ -135,10 +135,7 @@ def excess(constant: Any, slope: Any, proof: Proven, weights: WeightCosts, c: Ve
 
 
 def least(proof: Proven, weights: WeightCosts) -> Any:
-    """The least value over all weights of what the best multiple of the dual variables proves; None if not known.
-
-    t is found in floats: whatever it is, what is counted is proven.
-    """
+    """The least value over all weights of what the best multiple of the dual variables proves; None if not known."""
     numbers = type(proof.linear)
     cost = weights.cost_of_multiples(numbers.of(proof.forms))
 

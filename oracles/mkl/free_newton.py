@@ -86,10 +86,7 @@ def _columns(kernel: WeightedKernel, most: int) -> Matrix:
 def _direction(
     dual: Separable, kernel: WeightedKernel, L: Matrix, z: Vector, v: Vector, left: float
 ) -> tuple[Vector, Vector]:
-    """The step d from v, see `free_newton`, and ``K @ d``; a residual may cost `left`.
-
-    The preconditioner is the ridge and ``L_F @ L_F.T``, inverted by Woodbury's formula, on the sum 0.
-    """
+    """The step d from v and ``K @ d``, preconditioned by ridge and ``L_F @ L_F.T``; a residual may cost `left`."""
     assert dual.ridge is not None
     free = dual.free(z)
     ridge, d, step = dual.ridge[free], z - v, np.zeros(v.size)
