@@ -199,15 +199,7 @@ class Ellipsoid(QueryPointGenerator):
             self._cut(normal, self.deep * depth)
 
     def _prove(self, normal: Vector, length: float, cut: Cut | None, size: tuple[float, float]) -> bool:
-        """Make a minorant of the least value of the pending cut c over the ellipsoid; whether it leaves no point.
-
-        Let s be the largest value of an affine function over the ellipsoid after an update by the cut c_t. Then some
-        multiplier m >= 0 makes the largest value of "function - m c_t" over the ellipsoid before it at most s: the
-        best one is known in closed form. Started from -c and carried back to the first ellipsoid, this proves
-        ``c + sum of m_t c_t >= -s`` over the domain. The functions of the domain among these are at most 0 and left
-        out. The functions of the oracle stay, and their objective cuts' multipliers are made to add up to one. Without
-        objective cuts a positive least value of what stays proves that no point of the domain is feasible.
-        """
+        """Make a minorant of the pending cut's least value; whether that leaves no point. See docs/theory.md."""
         d = len(normal)
         constant, slope, total = 0.0, np.zeros(self._domain.dimension), 0.0
         error = sizes = tolerance = 0.0

@@ -155,9 +155,8 @@ class _SolverEnded(BaseException):
 def _conversation(program: Callable[[Callable[[Vector], Cut]], object]) -> Generator[Vector, Cut, object]:
     """Turn a program around that calls a function: its calls are yielded, and what it returns is returned.
 
-    It runs in a thread of its own, and only one of the two threads runs at a time. The thread is a daemon, which does
-    not keep the interpreter from ending, and takes over the context variables of the one that starts it, such as
-    numpy's error state. When this is closed the program goes no further than to its next question.
+    It runs in a daemon thread with this one's context variables, such as numpy's error state. Only one of the two runs
+    at a time. Once this is closed the program goes no further than to its next question.
     """
     said: SimpleQueue[tuple[str, Any]] = SimpleQueue()  # ("asks", question), ("raises", error), ("returns", x)
     answers: SimpleQueue[Cut | None] = SimpleQueue()  # None: there are no more

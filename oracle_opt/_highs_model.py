@@ -33,11 +33,8 @@ class HighsError(RuntimeError):
 class HighsProgram:
     """``min cost @ x`` over bounds and ``lower <= A @ x <= upper``, kept alive in HiGHS with its last basis.
 
-    It is solved without presolve, which forgets the basis, and calls a program infeasible whose bounds differ by less
-    than the tolerance. The number of threads is left alone: HiGHS has one scheduler in a process, and who sets another
-    number than somebody before makes every later run fail. Costs are divided by the power of 2 next to the largest;
-    rows and columns may have units, powers of 2, so that HiGHS' absolute tolerances are relative to these. What goes in
-    and comes out is in the numbers of the caller.
+    Presolve would forget the basis, and bounds that differ by less than the tolerance are infeasible. Threads are left
+    alone: HiGHS has one scheduler a process, and another number makes later runs fail. Units are powers of 2.
     """
 
     def __init__(self, options: Options) -> None:
@@ -199,11 +196,10 @@ def silent_highs() -> type[highspy.Highs]:
 
 
 def units_of(matrix: sparse.csr_array, sides: Vector, lower: Vector, upper: Vector) -> tuple[Vector, Vector]:
-    """Units of rows and columns, powers of 2: the largest term of each row becomes about 1 where x is about its unit.
+    """Powers of 2 as units of rows and columns: the largest term of a row is about 1 where x is about its unit.
 
-    The logarithms of the entries times units are centered row by row and column by column, the side of a row being an
-    entry whose column has the unit 1 (geometric scaling, Curtis & Reid 1972 minimize their squares). A bound says what
-    the size of a variable is where 0 is not between both, else how large the variable is at most.
+    Logarithms are centered by rows and columns in turn, a side being an entry in a column of unit 1 (Curtis & Reid
+    1972). A bound is the size of a variable where 0 is not between both, else the largest size.
     """
     m, n = matrix.shape
     with np.errstate(divide="ignore"):

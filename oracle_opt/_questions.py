@@ -18,12 +18,10 @@ STEPS_BACK = 50  # so many answers of +inf in a row are followed by another ques
 
 
 class Questions:
-    """The questions of one run.
+    """The questions of one run: repeated ones are told the last answer, infinite ones lead half way back.
 
-    A question that repeats the last one is answered by the last answer, without a call, a few times in a row; an answer
-    with an error that moved a bound may be asked for once more, as the next one may be another cut. Where f
-    is +inf, the next questions lie half way back to the best point, until a value is finite. If the generator then asks
-    the first of these points once more, the next question lies half way between the finite point and the infinite one.
+    An answer with an error that moved a bound may be asked for once more. If the generator asks the first point of
+    value +inf again, the next question is half way between it and the finite point.
     """
 
     def __init__(self, generator: QueryPointGenerator, domain: Domain) -> None:

@@ -47,8 +47,7 @@ def numbered(keys: Iterable[Hashable]) -> tuple[NDArray[np.intp], NDArray[np.int
 def digest(*things: object) -> str:
     """16 hexadecimal digits that tell data from other data: a cryptographic hash, BLAKE2b cut to 64 bits.
 
-    Arrays count with their type, shape and every bit, whatever their layout in memory; sparse matrices as rows of
-    sorted entries, whatever their format; numbers by their value, so 1 is 1.0.
+    Arrays count with type, shape and every bit, in any layout; sparse ones by sorted rows; numbers by value: 1 is 1.0.
     """
     content = hashlib.blake2b(digest_size=DIGITS // 2)
     _take(content, things, None)

@@ -48,10 +48,9 @@ def relative_gap(upper: float, lower: float) -> float:
 
 
 def cut_rounding(point: Vector, value: float, slope: Vector) -> tuple[float, float]:
-    """Bound on the error of the constant ``value - slope @ point`` of a cut, and the size of its terms.
+    """Bound on the error of a cut's constant ``value - slope @ point``, and ``abs(value) + abs(slope) @ abs(point)``.
 
-    The size is ``abs(value) + abs(slope) @ abs(point)``. The rounding of this sum is 1/3 of the error, and 2/3 are left
-    to the value: so much it may be wrong if an oracle computes it as ``constant + slope @ point``.
+    A third of the error is the rounding, two are left to an oracle that computes ``constant + slope @ point``.
     """
     size = abs(value) + float(np.abs(slope).dot(np.abs(point)))
     return EPS * (1.5 * len(slope) + 3) * size, size
@@ -78,11 +77,7 @@ class CutAverage:
         self.slope: Vector = np.zeros(dimension)
 
     def add(self, constant: float, slope: Vector, weight: float, error: float = 0.0, size: float = 0.0) -> None:
-        """Take up a cut of positive weight, with its own error and the size of its terms.
-
-        ``a <- a + (w / sum w) (new - a)``. Whatever the rounded shares are, they make a convex combination; what each
-        step adds to the error is the rounding of its difference, product and sum.
-        """
+        """Take up a cut of positive weight, ``a <- a + (w / sum w) (new - a)``, with its error and its terms' size."""
         self._weight += weight
         share = weight / self._weight
         self.error += share * (error - self.error) + EPS * (1.5 * share * size + self.size)

@@ -174,11 +174,7 @@ def _check_numbers(generator: QueryPointGenerator, minorant: object, dimension: 
 def too_high(
     generator: QueryPointGenerator, minorant: Minorant, cut: ObjectiveCut, domain: Domain
 ) -> InvalidArgument | None:
-    """What is said of a minorant that is above the value at the point of a cut; `None` if it is not.
-
-    What the oracle answered may be false, and a minorant that is made of that is above the value through no fault of
-    the generator.
-    """
+    """What is said of a minorant above the value at a cut's point; `None` if not, or if the oracle may be wrong."""
     claimed = minorant.constant + float(minorant.slope.dot(cut.point))
     if claimed <= cut.upper:
         return None
@@ -341,13 +337,8 @@ def _check_given(kind: Kind, oracle: Oracle) -> None:
 def _check_sum(cut: ObjectiveCut, domain: Domain) -> None:
     """Raise InvalidCut unless the summands add up to the cut, within rounding and the errors they state.
 
-    With f = sum of f_j, v and e the value and error of the cut, v_j and e_j those of the summands:
-    ``sum v_j <= sum f_j = f <= v + e`` and ``v <= f = sum f_j <= sum v_j + sum e_j``. So the sum may lie above v by the
-    cut's own error, and below it by the summands' errors: the one does not excuse the other.
-
-    Slopes are rounded relative to terms that are not known here, and which may cancel. But all that rounding of slopes
-    can do on the domain is in the errors, or as small beside the values as their own rounding. So slopes may differ by
-    more than rounding of their own sizes: times the width of the domain, by as much as values may.
+    See docs/theory_methods.md, "Multicut": the sum may lie above the value by the cut's own error, below it by the
+    summands', and slopes may differ by as much over the width of the domain.
     """
     if not cut.summands:
         return

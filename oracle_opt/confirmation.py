@@ -27,12 +27,10 @@ SEED = 20  # of the probes' directions
 
 
 class Confirmation:
-    """The last look at a run that is about to state success.
+    """The last look at a run that is about to state success: its value from the data, and probes.
 
-    Where the oracle can, the value at the best point is recomputed from the data. Where there is no witness of a cut, a
-    few points are asked besides, the probes, and their answers held against those of the run. They find what a method
-    walks past: a maximum that is taken for a minimum as its subgradient is 0, values that no convex function has. They
-    prove nothing.
+    Probes are points asked besides where a cut has no witness. They find maxima taken for minima and values that no
+    convex function has; they prove nothing.
     """
 
     def __init__(self, oracle: Oracle, check: bool, probes: int | str) -> None:

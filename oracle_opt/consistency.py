@@ -23,12 +23,9 @@ ALL = slice(None)
 
 
 class AnswerMemory:
-    """The best and the last answers, and what they say of a new one.
+    """The best and the last answers, and what they say of a new one, see docs/theory.md, "Answers that contradict".
 
-    If all are right, every objective cut is at most the value stated, plus its error, at the point of every other.
-    Every feasibility cut is then satisfied, up to its error, by the points of all objective cuts. So a pair is tested
-    both ways, with three small matrices times a vector. With many variables those count alone that are not 0 at a
-    point.
+    With many variables those count alone that are not 0 at a point.
     """
 
     def __init__(self, dimension: int) -> None:

@@ -21,16 +21,7 @@ ROUNDING = 4 * np.finfo(float).eps
 
 
 class Differences:
-    """A function of values, as one that returns cuts.
-
-    Let z be a point, h > 0 a step and ``[b_i, a_i]`` the backward and the forward quotient of f in direction i, each
-    moved outward by what the values may be wrong. As f is convex, each subgradient g at z has ``b_i <= g_i <= a_i``,
-    so that with the middle m and half the width r of these intervals
-
-        f(x) >= f(z) + g @ (x - z) >= f(z) + m @ (x - z) - sum_i r_i abs(x_i - z_i)    for all x,
-
-    and the last sum is at most its maximum over the smallest box around the domain: the error of the cut.
-    """
+    """A function of values, as one that returns cuts: see docs/theory.md, "Cuts of values alone"."""
 
     def __init__(
         self,

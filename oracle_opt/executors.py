@@ -79,8 +79,8 @@ class Workers(Generic[T]):
     def run(self, function: Callable[..., A], shared: object, arguments: Sequence[tuple[Any, ...]]) -> list[A]:
         """Do ``function(what build made, shared, *one)`` for each one of `arguments`; return the answers in this order.
 
-        Linear algebra has one thread in every task, so that no sum depends on who does it; without an executor and
-        without the package threadpoolctl it has as many as it likes.
+        Linear algebra has one thread in every task, so that no sum depends on who does it; it has as many as it likes
+        without an executor or without the package threadpoolctl.
         """
         if self.executor is None:
             with one_thread():

@@ -229,8 +229,7 @@ class FunctionOracle(Oracle):
     def _violated(self, point: Vector, tolerance: float) -> FeasibilityCut | None:
         """Cuts of the constraints that are violated, the most violated first; `None` if the point counts as feasible.
 
-        A point x that counts as feasible has ``g(z) + g'(z) @ (x - z) <= g(x)``, which may be a little above 0: that,
-        for a constraint that is linear, is the cut's error.
+        The error of a cut is what a point that counts as feasible may be above it, for a constraint that is linear.
         """
         cuts, answers = [], []
         for i in range(len(self.constraints)):

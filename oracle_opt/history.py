@@ -242,11 +242,7 @@ def machine_memory() -> int | None:
 def peak_memory() -> int | None:
     """Largest resident memory of this process since it began, in bytes.
 
-    Notes
-    -----
-    Linux tells it as VmHWM; its `ru_maxrss` may be that of the process that started this one, which holds for the
-    workers of a study. A program may reset VmHWM through ``/proc/self/clear_refs``, and then it counts from there; this
-    library never does.
+    Linux tells it as VmHWM, which ``/proc/self/clear_refs`` resets; `ru_maxrss` of a worker may be that of its parent.
     """
     try:
         with open("/proc/self/status", "rb") as file:

@@ -200,9 +200,8 @@ def _differing(words: str, others: str) -> str:
 def disagreement(entries: Sequence[Entry], fresh: Cut, convex: bool) -> str:
     """Say how an answer to the last recorded query, given anew, contradicts the recorded ones; no words if it does not.
 
-    At one point f lies in ``[value, value + error]`` of both answers, so these intervals meet, and either both answers
-    call the point feasible or none does. If f is convex, the new answer may contradict no earlier one, either: unless
-    the recorded answer did so already.
+    At one point both intervals ``[value, value + error]`` meet, and both answers call it feasible or none does. If f is
+    convex no earlier answer may be contradicted, either, unless the recorded answer did so already.
     """
     last = entries[-1].cut
     if type(fresh) is not type(last):

@@ -51,9 +51,8 @@ STEPS_INSIDE = tuple(2.0**-k for k in range(46, -1, -1))  # of the way there: ho
 class Run:
     """What one run keeps. The loop of `minimize` sees `ask`, `answer`, `tell` and `check` alone.
 
-    As a context it has oracle and generator for itself until the block is left, turns `Ended` and Ctrl-C into a
-    `result`, and gives any other exception the partial one. `Ended` is raised by these four methods, and never while
-    code of a user's runs, which might swallow it.
+    As a context it owns oracle and generator, turns `Ended` and Ctrl-C into a `result`, and gives other exceptions the
+    partial one. `Ended` is raised by these four, never while a user's code runs, which might swallow it.
     """
 
     result: Result
@@ -328,7 +327,7 @@ class Run:
         return Step.SERIOUS if cut.upper < self.bounds.upper else Step.NULL, None, 0.0
 
     def _prove(self, cut: Cut, minorant: Minorant | None, weight: float, repeated: bool = False) -> None:
-        """Prove bounds, by no minorant that is above a value: the new one and the best are held against the new value.
+        """Prove bounds by minorants below the values: the new one and the best are held against the new value.
 
         Where two answers contradict each other the oracle is at fault, and nothing is said of the generator.
         """
@@ -361,10 +360,7 @@ class Run:
         self.bounds.pay(self._missed)
 
     def repair(self) -> None:
-        """Move the best point toward a feasible one until it is feasible but for rounding: one more call, or none.
-
-        By convexity it costs the share of the way times what the feasible point costs more.
-        """
+        """Move the best point toward a feasible one until it is feasible but for rounding: one more call, or none."""
         best, oracle = self.bounds.incumbent, self.oracle
         inside = next((z for z in reversed(self._seen) if oracle.separation(z) is None), None)
         if best is None or inside is None or self.recorder.n_calls >= self.options.max_calls:
@@ -391,10 +387,7 @@ class Run:
 
 
 def _chosen(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
-    """The generator that is chosen for an oracle, and a sentence that says why.
-
-    The one place where the core knows the generators: everything else of it serves any, and imports none.
-    """
+    """The generator chosen for an oracle, and why, in words: the one place where the core knows generators."""
     check_oracle(oracle)
     from oracle_opt.generators.choose import choose_generator, explain_choice
 

@@ -19,8 +19,7 @@ LINE = 240  # characters of a line that names several
 def shown(value: object) -> str:
     """Return at most 80 characters on one line that say what a value is.
 
-    Arrays of more than three entries, long sequences and matrices are shown by their shape, mappings by their names,
-    functions and classes by their name.
+    More than three entries are shown by their shape, mappings by their names, functions and classes by their name.
     """
     if isinstance(value, type):
         words = f"the class {value.__name__}"

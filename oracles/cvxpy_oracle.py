@@ -252,9 +252,8 @@ class CvxpyOracle(Oracle):
     def _objective_cut(self, program: _Program, point: Vector) -> ObjectiveCut:
         """``f(q) >= value - y @ (q - point)``, y the multipliers of ``v == p``.
 
-        A solution that violates the constraints by delta is one of the problem with sides moved by delta, whose value
-        differs by ``multipliers @ delta``. At a kink multipliers may be small and those next to it large; what a solver
-        leaves of optimality is relative to the costs.
+        A solution that misses constraints by delta is off by ``multipliers @ delta``, though at a kink those next to
+        small multipliers may be large; what a solver leaves of optimality is relative to the costs.
         """
         slope = -_joined(link.dual_value for link in program.links)
         value = float(program.problem.value)

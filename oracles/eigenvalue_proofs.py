@@ -48,15 +48,8 @@ class MaxEigenvalueProgram:
 def cut_excess(program: MaxEigenvalueProgram, claim: CutClaim, exactly: bool = False) -> Bound | None:
     """By how much an affine function claims more of f than a positive semidefinite matrix W proves; None if unknown.
 
-    For every such W other than 0, ``lambda_max(M) >= <M, W> / tr W``, so that
-
-        f(y) >= k <C, W> + sum_i (b_i - k <A_i, W>) y_i,    k = trace / tr W.
-
-    The witness is a W that nobody can doubt to be positive semidefinite: ``W = v v' + R R' + diag(d)`` with v, R and
-    ``d >= 0`` any numbers. Its `eigenvector` is v, of shape (N,), `factor` is R, of shape (N, r), and `diagonal` is d,
-    of shape (N,); one of them is enough. Constant and slope above are computed again from C, A, b and trace, in floats
-    with all rounding or in fractions. What is claimed beyond the constant, and the slope claimed less the slope proven
-    at its largest over the promised set, make the excess.
+    ``W = v v' + R R' + diag(d)``, v the `eigenvector`, (N,), R the `factor`, (N, r), d the `diagonal`, (N,): one is
+    enough. In floats with all rounding or in fractions, see docs/theory_cones.md, "Certificates".
     """
     if claim.kind not in (ClaimKind.MINORANT, ClaimKind.BOUND):
         raise Refuted(
@@ -140,22 +133,10 @@ def _entries(R: Matrix, d: Vector, i: NDArray[np.intp], j: NDArray[np.intp], kin
 
 
 def value_bound(program: MaxEigenvalueProgram, point: Vector, exactly: bool = False) -> Bound | None:
-    """A proven upper bound of ``trace * lambda_max(M(point)) + b @ point``.
+    """A proven upper bound of ``trace * lambda_max(M(point)) + b @ point``: see docs/theory_cones.md, "Certificates".
 
-    *In floats.* M is computed with a bound on the rounding of each entry, hence of its norm, which bounds the change of
-    all eigenvalues (Weyl). Then ``S = s I - M``, s a little above the largest eigenvalue that LAPACK finds, is
-    factored. Where the Cholesky factorization runs to its end in floating-point arithmetic, its factor L has
-    ``L L' = S + E`` with ``|E_ij| <= g sqrt(S_ii S_jj)``, ``g = (N + 1) u / (1 - 2 (N + 1) u)`` and u = 2^-53. The norm
-    of E is therefore at most ``g tr S``, no eigenvalue of S is less than minus that, and no eigenvalue of M more than
-    ``s + g tr S`` (Demmel 1989, Rump 2006). A failure proves nothing: s is raised.
-
-    *In fractions*, for orders up to 100. M is computed exactly and rounded to 70 bits, by which its norm changes by at
-    most ``N / 2`` units, and all leading minors of ``s I - M`` are positive whole numbers: it is positive definite.
-
-    References
-    ----------
-    .. [1] Rump (2006), "Verification of positive definiteness", BIT Numerical Mathematics 46:433-452.
-    .. [2] Higham (2002), "Accuracy and Stability of Numerical Algorithms", 2nd edition, theorems 10.3, 10.5 and 10.7.
+    Rump (2006), "Verification of positive definiteness", BIT Numerical Mathematics 46:433-452; Higham (2002), "Accuracy
+    and Stability of Numerical Algorithms", 2nd edition, theorems 10.3, 10.5 and 10.7.
     """
     y = numbers("point", point, len(program.b))
     if program.matrix.order > LARGEST:

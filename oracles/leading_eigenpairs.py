@@ -45,9 +45,8 @@ def _lanczos(
 ) -> tuple[Vector, Matrix] | None:
     """As many eigenpairs as are wanted, or more; None where Lanczos is slow.
 
-    More are taken where those wanted are of one cluster: Lanczos separates what it finds from the rest of the
-    spectrum, and is fast only where there is a gap between both. The matrix is shifted by its norm, or eigenvalues near
-    zero would be wanted with that much more accuracy.
+    More of one cluster: Lanczos is fast only where a gap separates what it finds. The matrix is shifted by its norm, or
+    eigenvalues near zero would be wanted with that much more accuracy.
     """
     order = M.shape[0]
     most = max(count, min(MOST, order // 4))

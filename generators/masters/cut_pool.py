@@ -228,17 +228,7 @@ def _largest(multipliers: Vector, cap: int) -> NDArray[np.bool_]:
 
 
 def flatten(rows: Rows, best: ObjectiveCut, upper: float, domain: Domain, first: int = 0) -> NDArray[np.bool_] | None:
-    """Replace rows that are too steep by convex combinations of them and the best cut.
-
-    A function that grows like an exponential has values of 1e50 where a method asks once and never again. As rows of a
-    linear program or a barrier such cuts leave nothing of the others, whose values are told apart by the gap. With c
-    the cut and b that of the best point, both below f,
-
-        ``f >= t c + (1 - t) b``,   t = `STEEP` slope(b) / slope(c),
-
-    is as good where it matters: it equals b where c does, and excludes what c excludes but for a strip of a millionth
-    of the way from the best point. What is left in the proven bound is a millionth of the gap of the model.
-    """
+    """Replace too steep rows by convex combinations with the best cut: see docs/theory_methods.md, "very steep"."""
     limit = STEEP * float(np.abs(best.subgradient).max())
     steep = first + (rows.steepness[first:] > limit).nonzero()[0]
     if not (limit > 0 and len(steep)):

@@ -45,10 +45,9 @@ class FactorZeros:
         return missed
 
     def gram(self, R: Matrix, norms: Vector) -> tuple[Vector, Vector]:
-        """``<A_i, R R'>``, and bounds on their errors, from the norms of the rows of R.
+        """``<A_i, R R'>`` by ``norms_i norm(v' R)^2``, and bounds on their errors.
 
-        ``norms_i norm(v' R)^2``: next to zero this has the square of the rounding of ``v' R``. The entries of A_i
-        differ from those of ``norms_i v v'`` by less than 2 `ONE_RANK` of the largest.
+        Entries of A_i differ from those of ``norms_i v v'`` by less than 2 `ONE_RANK` of the largest.
         """
         missed = np.sqrt(np.sum(self.excess(R) ** 2, axis=1))
         wrong = EPS * (len(R) + 8.0) * (np.abs(self._vectors) @ norms)
@@ -73,12 +72,7 @@ class FactorZeros:
         return D
 
     def multipliers(self, told: Eigenpairs, y: Vector, level: float, room: float) -> Vector:
-        """The y of these equations with which no eigenvalue of ``M(y)`` exceeds `level` plus `room`, nearly.
-
-        Next to a solution M is, without them, at most `level` beside v; ``v' M v`` and ``v' M`` are its other blocks.
-        By Schur's complement ``v' M v - weight + norm(v' M beside v)^2 / room <= level + room`` is enough. No finite
-        weight takes away all of the room, in general.
-        """
+        """The y with which no eigenvalue of ``M(y)`` exceeds `level` plus `room`, nearly: see docs/theory_cones.md."""
         turned = self._vectors @ told.matrix.at(y)
         own = np.sum(turned * self._vectors, axis=1)
         beside = np.maximum(np.sum(turned**2, axis=1) - own**2, 0.0)
@@ -201,9 +195,7 @@ class FactorRows:
     def dual(self, R: Matrix, domain: Domain, multipliers: Matrix | None, room: float) -> Vector:
         """The y at which a stationary R is in the eigenspace of ``C - sum_i y_i A_i``, in the domain's ball.
 
-        ``(C R)_i = (lambda + y_i a_i) R_i``, less what the multipliers of the zeros add; lambda is that of the rows
-        not fixed. Where there are none it is any, f is the same for all, and the y next to the center is taken. The y
-        of the zeros let the largest eigenvalue exceed lambda by `room`, in units of `size`.
+        See docs/theory_cones.md; the y of zeros let the largest eigenvalue exceed lambda by `room`, in units of `size`.
         """
         center, radius = domain.enclosing_ball()
         zeros, y = self.zeros, np.zeros(len(self._told.b))

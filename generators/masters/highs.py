@@ -31,10 +31,9 @@ class LPFailure(RuntimeError):
 
 
 class WarmLP:
-    """``min cost @ x`` subject to ``lower <= x <= upper`` and rows; columns and rows are added as they come.
+    """``min cost @ x`` over bounds and rows, solved from the last basis after rows or columns were added.
 
-    Solved by the simplex method from the last basis: the dual one after a row was added, the primal one after a column.
-    Copies go on from the same basis.
+    Dual simplex after a row, primal after a column; copies go on from the same basis.
     """
 
     def __init__(self, cost: Vector, lower: Vector, upper: Vector, units: Vector | None = None) -> None:

@@ -49,15 +49,8 @@ class ModelMinimum:
 class CutLP(ABC):
     """``min t`` over z of the domain and t; a row per cut, ``scale_i (slope_i @ z + constant_i - level) <= w_i t``.
 
-    On simplices a vertex has no more non-zero coordinates than there are rows. So HiGHS is given the columns that
-    matter, the others stand at zero. With y the row multipliers, column k outside has the reduced cost
-    ``sum_i y_i scale_i slope_ik`` less what the equalities pay: one product with the cuts. Those with a negative one
-    are added and the program is solved again until there are none; then its minimum is that of all columns.
-
-    References
-    ----------
-    Bixby, Gregory, Lustig, Marsten & Shanno (1992), "Very large-scale linear programming: a case study in combining
-    interior point and simplex methods", for the choice of columns ("sifting").
+    Columns join by reduced costs ("sifting"), see docs/theory_methods.md; Bixby et al. (1992), listed in
+    docs/theory.md.
     """
 
     def __init__(self, domain: Domain, t_lower: float, t_upper: float, n_heights: int = 1) -> None:
@@ -153,8 +146,7 @@ class CutLP(ABC):
     def _begin(self, slope: Vector) -> None:
         """Choose units of the variables, by which tolerances become relative, and add the equations.
 
-        The unit of a variable is its range. A large range may say little of its size: there the unit is that by which
-        the variable moves the function, of this `slope`, as much as the others do.
+        A unit is the range or, where that says little, what moves the function of this `slope` as others do.
         """
         lower, upper = self._domain.bounding_box()
         ranges = upper - lower
@@ -252,9 +244,8 @@ class CutRows:
 class ModelLP(CutLP):
     """``min theta`` subject to ``theta >= constant_i + slope_i @ z``, feasibility cuts and the domain.
 
-    theta is counted from the value of the cut that is best at first, in units of its slope. Every row is divided by the
-    geometric mean of this unit and its own largest entry. The solver's absolute tolerances then mean the same on every
-    problem, and a steep or a flat row keeps all its entries above those HiGHS takes for zero.
+    theta is counted from the best first cut, in units of its slope. A row is divided by the geometric mean of this unit
+    and its largest entry: tolerances mean the same on every problem, and no entry is as small as zero to HiGHS.
     """
 
     def __init__(self, domain: Domain) -> None:
@@ -287,12 +278,7 @@ def row_factors(slopes: Matrix, unit: float) -> tuple[Vector, Vector]:
 class ChebyshevLP(CutLP):
     """``max r`` such that the ball of radius r around z fits: ``(constant_i + slope_i @ z - upper) / norm_i + r <= 0``.
 
-    The ball has to fit between the cuts; its center alone has to lie in the domain, whose many faces would else hold
-    it far from the optima that lie on them. Distances are in the units of the program, which are not 1 where variables
-    have ranges far from 1, and taken inside the domain's affine hull: norm_i is that of the slope projected on it.
-    Where that is less than a millionth of the whole slope, such a share stands in for it. What is left of a slope that
-    the affine hull does not see is rounding, and must not be blown up to a row. The multipliers a of the objective rows
-    give, with U the upper bound, the lower bound ``U - r / sum(a / norm)``, so the gap closes with the radius.
+    See docs/theory_methods.md, "The largest ball"; a norm_i is at least a millionth of the norm of the whole slope.
     """
 
     def __init__(self, domain: Domain) -> None:
@@ -327,12 +313,8 @@ class ChebyshevLP(CutLP):
 class MulticutLP(CutLP):
     """``min sum_j theta_j`` with ``theta_j >= constant_i + slope_i @ z`` for the cuts i of the summand j.
 
-    Whole cuts, of calls without summands and the aggregate of cuts that were dropped, bound the sum of all theta_j.
-    Units and scales are those of `ModelLP`; theta_j is counted from the first cut of its summand.
-
-    References
-    ----------
-    Birge & Louveaux (1988), "A multicut algorithm for two-stage stochastic linear programs".
+    Whole cuts bound the sum of all theta_j; units are those of `ModelLP`. Birge & Louveaux (1988), "A multicut
+    algorithm for two-stage stochastic linear programs".
     """
 
     def __init__(self, domain: Domain, n_summands: int) -> None:

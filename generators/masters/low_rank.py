@@ -32,20 +32,8 @@ CLOSE = 2.0  # share of an accuracy that multipliers without a finite value may 
 class LowRankStart:
     """Maximize ``<C, R R'>`` over factors R of few columns, and take the dual point from its stationarity.
 
-    For ``f(y) = trace * lambda_max(C - sum_i y_i A_i) + b @ y`` whose A_i fix entries of the diagonal of X, as those of
-    max-cut do, and of which others may be ``<v v', X> = 0``, as the one that halves a graph. Each call of `tell`
-    sharpens the factor, gives the dual point at which f is asked next, and a minorant of f, from
-    ``W = R R' / tr(R R')``, which is positive semidefinite by its form. Where the dual point shows that the factor has
-    too few columns, eigenvectors of the largest eigenvalues are added to it.
-
-    Nothing is assumed of the factor: the minorant holds for any, and the value is the oracle's.
-
-    References
-    ----------
-    .. [1] Burer & Monteiro (2003), "A nonlinear programming algorithm for solving semidefinite programs via low-rank
-       factorization", Math. Program. 95:329-357.
-    .. [2] Boumal, Voroninski & Bandeira (2016), "The non-convex Burer-Monteiro approach works on smooth semidefinite
-       programs", for factors that grow, and for the number of columns that is enough.
+    `tell` gives the point to ask next and a minorant that holds for any factor, see docs/theory_cones.md, "A start from
+    a factor of few columns". Burer & Monteiro (2003); Boumal, Voroninski & Bandeira (2016), for factors that grow.
     """
 
     def __init__(self, told: Eigenpairs, rows: FactorRows, domain: Domain, factor: Matrix | None = None) -> None:

@@ -30,28 +30,9 @@ MAX_CHANGES = 300
 
 
 class ModelDual:
-    """``min m(z)`` over the domain and the feasibility cuts, by proximal points, each through its dual.
+    """``min m(z)`` over domain and feasibility cuts, by the dual of proximal points, else by HiGHS.
 
-    The dual function of the multipliers u, those of objective cuts adding up to one,
-
-        ``D(u) = u @ constants + min over the domain of (slopes' u) @ z``,
-
-    has its minimum over the domain in closed form and one variable a cut, but a kink wherever an entry of ``slopes' u``
-    changes its sign. Let ``weight / 2 * |z - center|^2`` be added to the model, z being measured in units of the
-    domain's widths. Then the minimizer z(u) is a projection, the dual has a gradient, the rows' values at z(u), and
-    semismooth Newton steps maximize the dual. A linear program has a weight at which the proximal point is a solution,
-    and with many variables a weight far from zero, at which many of them lie between their bounds, is already good. So
-    the weight falls, the center moves to the last point, and each step yields a point and, with the true D(u), a bound.
-    This goes on until the two are a thousandth of the way to the best value apart. Multipliers, point and weight are
-    kept for the next cut.
-
-    A step costs two products with the cuts, O(m n), and ``O(m^2 k)`` with k variables between their bounds; along a
-    step the dual costs O(n). Where it fails, HiGHS is asked.
-
-    References
-    ----------
-    Li, Sun & Toh (2020), "An asymptotically superlinearly convergent semismooth Newton augmented Lagrangian method for
-    linear programming"; Ferris (1991), "Finite termination of the proximal point algorithm".
+    See docs/theory_methods.md, "The model through its dual".
     """
 
     def __init__(self, domain: Domain) -> None:
@@ -233,10 +214,8 @@ class _Best:
 def ascent_step(hessian: Matrix, gradient: Vector, start: Vector, count: int, tolerance: Vector) -> Vector:
     """``max gradient @ d - 1/2 d @ hessian @ d`` with ``start + d >= 0``, the first entries of d adding up to 0.
 
-    An active-set method from the support of `start`. It works on the step and its residual, not on the multipliers. The
-    Hessian's eigenvalues may lie eleven orders apart, as cuts of neighboring points do, and a step of 1e-8 must still
-    be one uphill. On a support, ``H + rho e e'`` is factorized in place of H, which changes nothing where e @ d is 0,
-    and is definite where H is only there.
+    By active sets, on the step and its residual: eigenvalues may lie eleven orders apart, and a step of 1e-8 must still
+    go uphill. ``H + rho e e'`` is factorized in place of H, the same where e @ d is 0.
     """
     step, residual = np.zeros(len(start)), gradient.copy()
     support, refused = start > 0, np.zeros(len(start), dtype=bool)  # refused: entered alone and left at once

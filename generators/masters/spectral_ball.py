@@ -53,9 +53,7 @@ def minimize_within(
 ) -> tuple[SpectralPoint, float, float]:
     """Minimize a model plus ``weight / 2 norm(s)^2`` over the steps from y that stay in the ball.
 
-    Where the minimizer lies outside, ``multiplier / 2 norm(y + s - center)^2`` is added, with a multiplier for which it
-    lies at the surface. The slope of the minorant then points to the center, and over the ball the minorant is least
-    right there.
+    See docs/theory_cones.md, "The matrix whole", for the `multiplier` of a step that would leave it.
     """
     m, away, told = len(y), y - ball.center, model.told
     found: tuple[SpectralPoint, float, float] | None = None

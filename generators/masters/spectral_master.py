@@ -239,11 +239,9 @@ def _solved(factor: tuple[Matrix, Matrix], right: Vector) -> Vector:
 
 @np.errstate(all="ignore")
 def flattened(model: Model, V: Matrix, eta: Vector) -> tuple[Matrix, Vector]:
-    """Multipliers near these whose minorant has less slope.
+    """Multipliers near these whose minorant has less slope: the least change, as far as the cone allows it.
 
-    ``dV = V (sum_i x_i F_i + x_0 I) V``, ``deta`` likewise: the least change, in the metric of the cone's barrier, that
-    takes all the slope away and leaves the sum as it is. Where the cone does not allow all of that change, it is as
-    much as the cone allows.
+    ``dV = V (sum_i x_i F_i + x_0 I) V``, ``deta`` likewise, of sum 0; see docs/theory_cones.md, "Minorants".
     """
     m, square = model.slopes.shape[1], eta**2
     system = np.empty((m + 1, m + 1))

@@ -21,17 +21,9 @@ FACTORED = 3e8  # most multiplications, about, for eigenvalues of larger ones
 
 
 class PairProducts:
-    """``tr(A_i V A_j K)`` for all pairs of sparse symmetric matrices, V and K symmetric.
+    """``tr(A_i V A_j K)`` for all pairs of sparse symmetric matrices, V and K symmetric, in the cheapest form.
 
-    There are three forms, chosen matrix by matrix by what they cost. For matrices with few entries each pair is a sum
-    over pairs of entries; for diagonal ones that is the product of V and K entry by entry. One of low rank,
-    ``sum s u u'``, meets all the others in ``(V u) (K u)'``. All others are multiplied from both sides.
-
-    References
-    ----------
-    Fujisawa, Kojima & Nakata (1997), "Exploiting sparsity in primal-dual interior-point methods for semidefinite
-    programming", Math. Programming 79:235-253: their formulas F1 and F3. Low rank: Benson, Ye & Zhang (2000), "Solving
-    large-scale sparse semidefinite programs for combinatorial optimization", SIAM J. Optim. 10:443-461.
+    See docs/theory_cones.md, "The master": Fujisawa, Kojima & Nakata (1997), F1 and F3; Benson, Ye & Zhang (2000).
     """
 
     def __init__(

@@ -21,17 +21,8 @@ MOST = 1e-9  # by this share the weights of level claims change at most
 def fewest_claims(domain: Domain, terms: Sequence[Weighted]) -> Sequence[Weighted]:
     """Choose of many claims a few whose combination is the same minorant, or a higher one.
 
-    A point of the convex hull of k points in n dimensions is a convex combination of n + 1 of them (Caratheodory). Here
-    the points are the slopes, and of all weights with the same slope and sums those are taken that give the largest
-    constant: a vertex of a linear program
-
-    ::
-
-        maximize sum_i w_i c_i   subject to   sum_i w_i a_i as it was, the sums of the weights as they were,   w >= 0
-
-    with at most n + 1 weights that are not 0, and one more for each summand. They are computed anew from the equations,
-    so that the tolerance of the solver is not in them. The claims stay as they are where they are not many more than
-    there have to be, where something would be lost beyond rounding, or where the domain has no end.
+    By a linear program, see docs/theory.md, "Fewer claims". Nothing changes where there are few, where more than
+    rounding would be lost, or where the domain has no end.
     """
     k = len(terms)
     n_summands = max((claim.n_summands for _, claim in terms), default=0)
@@ -86,19 +77,9 @@ def _vertex(matrix: Matrix, constants: Vector, sides: Vector) -> Vector | None:
 
 
 def level_weights(domain: Domain, terms: Sequence[Weighted]) -> Sequence[Weighted]:
-    """Change weights by less than rounding where the domain has no end, so that the minorant rises or is level there.
+    """Raise weights by less than rounding where the domain has no end, so that the minorant is level there or rises.
 
-    Where z_j has no upper bound, a minorant of a slope below 0 in j has no minimum. At a minimizer with ``z_j > 0`` the
-    best one is level, and weights are floats: their exact sum is level up to rounding, and may fall. So some d >= 0 are
-    added to the weights, as small as will do: those of the linear program
-
-    ::
-
-        maximize t   subject to   sum_i d_i a_ij >= t |a_j|   for all such j,   0 <= d_i <= 1
-
-    with the slopes a_i of the claims. Any weights that are not negative prove a bound, if those of the claims of each
-    summand add up to the same, as they do for those d as well. A variable without any bound needs a slope of exactly 0,
-    which floats do not give: it is left alone.
+    By a linear program, see docs/theory.md, "Level where there is no end"; variables without any bound are left alone.
     """
     lower, upper = domain.bounding_box()
     sign = np.where(np.isinf(upper), 1.0, -1.0) * (np.isinf(lower) != np.isinf(upper))

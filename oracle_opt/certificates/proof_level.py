@@ -26,8 +26,7 @@ class Standing(Enum):
 def standing_of(result: Result, oracle: Oracle) -> Standing:
     """Write the certificate of a run, and verify it as far as the oracle's witnesses go.
 
-    `Standing.NONE` is for runs without a finite lower bound, for those whose bounds were taken back or contradict each
-    other, as their `status` says, and on domains of users that have no description.
+    `Standing.NONE` without a finite lower bound, with bounds taken back or contradictory, or on a domain not described.
     """
     if not isfinite(result.lower_bound) or not isfinite(result.upper_bound) or not oracle.convex:
         return Standing.NONE

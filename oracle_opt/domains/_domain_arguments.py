@@ -44,10 +44,7 @@ def edge_of_promise(where: str) -> str:
 def checked_rows(
     name: str, matrix: ArrayLike | None, side_name: str, side: ArrayLike | None, n: int, *, equations: bool
 ) -> tuple[Matrix, Vector]:
-    """Matrix and right-hand sides of inequalities or `equations`, finite; no rows if neither is given.
-
-    Rows of zeros that hold are left out, and others refused.
-    """
+    """Matrix and sides of inequalities or `equations`, finite; rows of zeros that hold are left out, others refused."""
     if (matrix is None) != (side is None):
         raise InvalidArgument(f"`{name}` and `{side_name}` must be given together")
     if matrix is None:

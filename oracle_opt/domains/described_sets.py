@@ -25,9 +25,9 @@ def described_bounds(lower: ArrayLike, upper: ArrayLike) -> Described:
 def described_rows(
     constraints: LinearConstraints, lower: Vector, upper: Vector, u: Vector, v: Vector, widths: Vector | None = None
 ) -> Described:
-    """Rows of a polyhedron with multipliers, u of the inequalities and v of the equations, within bounds.
+    """Rows of a polyhedron within bounds, with multipliers u of inequalities and v of equations.
 
-    Across an equation a set may have a width, to the side below: then it is stated as two inequalities.
+    An equation across which a set has a width, to the side below, is stated as two inequalities.
     """
     matrix, rhs = constraints.inequalities
     E, f = constraints.equality_matrix, constraints.equality_rhs
@@ -45,8 +45,7 @@ def described_rows(
 def described_blocks(blocks: SimplexBlocks, slope: Vector) -> Described:
     """A product of simplices: one equation a block, whose multiplier is the smallest slope of a weight.
 
-    ``slope @ z >= (slope + u * scale) @ z - u * radius`` in a block, where u is less the smallest ``slope / scale``, so
-    that no entry of the sum is negative: all at z = 0.
+    It is u less the smallest ``slope / scale``: no entry of ``slope + u * scale`` is negative, all are least at z = 0.
     """
     n = sum(blocks.sizes)
     scale = np.ones(n) if blocks.scale is None else np.asarray(blocks.scale, dtype=float)
@@ -64,7 +63,7 @@ def described_polyhedron(
 ) -> Described:
     """A polyhedron; its multipliers are those of a linear program, or 0 if no slope is to be minimized.
 
-    Where it has no bounds, those of its bounding box, somewhat wider, take their place.
+    Infinite bounds are replaced by those of its bounding box, somewhat wider.
     """
     m, k = len(constraints.inequalities[1]), len(constraints.equality_rhs)
     lower, upper = constraints.lower, constraints.upper

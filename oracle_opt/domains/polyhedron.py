@@ -223,10 +223,7 @@ class Polyhedron(Domain):
         return unit * proven, self._mended(vertex)
 
     def _minimized(self, slope: Vector, worth: float = WORTH) -> Minimum:
-        """A proven bound on the minimum, for a slope of size 1 in units.
-
-        Multipliers are cleaned if the proof loses more than a share of the minimum, what it is worth.
-        """
+        """A proven bound on the least of a slope of size 1, in units; multipliers are cleaned for a share, `worth`."""
         try:
             with _one_at_a_time:
                 self._linear.change_costs(slope)
@@ -302,11 +299,7 @@ class Polyhedron(Domain):
         return float(least) - error - EPS * (abs(float(least)) + error)
 
     def _without_remainders(self, slope: Vector, u: Vector, v: Vector, vertex: Vector) -> tuple[Vector, Vector]:
-        """The multipliers nearest to these whose reduced slope is 0 where the vertex is between its bounds.
-
-        HiGHS leaves reduced slopes up to its tolerance there, each of which a proof loses times the width of the
-        bounds.
-        """
+        """The multipliers nearest to these with reduced slopes 0, not HiGHS' tolerance, where the vertex is free."""
         room = 1e-9 * (self._units + np.abs(vertex))
         between = (vertex > self.lower + room) & (vertex < self.upper - room)
         rooms = self.b - self.A @ vertex

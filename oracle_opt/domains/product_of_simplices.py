@@ -149,10 +149,9 @@ class ProductOfSimplices(Domain):
 
 
 def project_on_simplices(t: NDArray[np.float64], w: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
-    """Row-wise ``max(0, t - nu / w)`` with nu such that each row adds up to radius.
+    """Row-wise ``max(0, t - nu / w)`` with nu such that each row adds up to radius; padded entries have t = -inf.
 
     Condat (2016), "Fast projection onto the simplex", sorting variant, with weights: the breakpoints are t * w.
-    Padded entries have t = -inf.
     """
     order = np.argsort(-(t * w), axis=1)
     sorted_t = np.take_along_axis(t, order, axis=1)

@@ -71,10 +71,7 @@ def solved(program: HighsProgram) -> tuple[Vector, Vector]:
 def bounded(
     program: HighsProgram, lower: Vector, upper: Vector, tighten: bool, units: Vector
 ) -> tuple[Vector, Vector, NDArray[np.bool_]]:
-    """Bounds where infinite ones, or all, give way to the extent of the set of a program.
-
-    Third come the variables to which this leaves no more room than HiGHS' tolerance.
-    """
+    """Bounds, infinite ones or all replaced by a program's extent, and which variables are fixed within tolerance."""
     n = len(lower)
     sides = [lower.copy(), upper.copy()]
     found, size = np.zeros(n, dtype=bool), units.copy()
@@ -99,8 +96,7 @@ def bounded(
 def units_of_variables(known: LinearConstraints) -> Vector:
     """Powers of two in which variables are counted, 1 for those of ordinary size.
 
-    None is below 1, below the farther bound of its variable and below what each term of a row would bound it by: where
-    the right-hand sides are 0 the entries alone tell no size, and a bound next to 0 tells none.
+    None is below the least of 1, its farther bound and what terms of rows bound it by: a 0 among these tells no size.
     """
     from scipy import sparse  # only here: the import takes time
 
@@ -183,9 +179,8 @@ def with_equations_found(
 ) -> EquationsFound:
     """Turn inequalities and bounds that no point leaves slack into equations, and drop equations that others imply.
 
-    The sum of the slacks of all that may be equations, for all that a deep point tells, is maximized. What is slack
-    there is none, and the rest is asked again, until no slack exceeds 1e-9 of the terms of its row. The last sum, as
-    multipliers prove it, bounds each of its slacks: so wide may the set be across such an equation.
+    The sum of slacks is maximized among the rest until none exceeds 1e-9 of its row's terms. As multipliers prove it,
+    the last sum bounds each slack: so wide may the set be across such an equation.
     """
     from scipy import linalg, sparse  # only here: the import takes time
 
@@ -244,10 +239,7 @@ def with_equations_found(
 def project_by_osqp(
     known: LinearConstraints, point: Vector, weights: Vector, units: Vector, norms: Vector
 ) -> Vector | None:
-    """Nearest point in the norm ``sum(weights * z**2)`` within the bounds; `None` if OSQP fails, too.
-
-    It is asked where the dual Newton method fails, in units of the variables and of the rows.
-    """
+    """Nearest point in the norm ``sum(weights * z**2)``, where dual Newton steps fail; `None` if OSQP does, too."""
     import osqp
     from scipy import sparse
 

@@ -36,18 +36,10 @@ def project_on_cuts(
     unit: Vector | None = None,
     n_equations: int = 0,
 ) -> Projection:
-    """``min 1/2 sum(metric * (z - center)**2)`` over the domain with ``matrix @ z <= rhs``.
+    """``min 1/2 sum(metric * (z - center)**2)`` over the domain with ``matrix @ z <= rhs``, by a dual Newton method.
 
-    The dual function ``d(u) = min over z of 1/2 |z - center|^2 + u @ (matrix @ z - rhs)``, u >= 0, is concave with
-    gradient ``matrix @ z(u) - rhs``, where z(u) is the projection of ``center - matrix.T @ u / metric`` on the domain
-    alone. It is maximized by Newton's method: the generalized Hessian is that of the face z(u) lies on, each local
-    model is maximized over u >= 0 by an active-set method, and a line search follows. Half-spaces that neither the
-    center nor a projection so far violates have multiplier 0 and are left out.
-
-    References
-    ----------
-    Qi & Sun (1993), "A nonsmooth version of Newton's method"; Lemarechal, Nemirovskii & Nesterov (1995), "New variants
-    of bundle methods", for the projection.
+    See docs/theory_methods.md, "The level set". Qi & Sun (1993), "A nonsmooth version of Newton's method"; Lemarechal,
+    Nemirovskii & Nesterov (1995), "New variants of bundle methods".
     """
     constraints = domain.linear_constraints()
     assert constraints is not None
@@ -124,10 +116,7 @@ def _divided(matrix: Any, divisors: Vector) -> Any:
 
 
 def _less_equalities(constraints: LinearConstraints, center: Vector, matrix: Any, rhs: Vector) -> tuple[Any, Vector]:
-    """Rows less multiples of the equalities, which change nothing on the domain, such that they are small at `center`.
-
-    Cuts of a function may share a large common part, on a simplex a constant, whose rounding would drown the rest.
-    """
+    """Rows less multiples of the equalities, small at `center`, where a large common part would drown the rest."""
     equalities = constraints.equality_matrix
     if not len(equalities):
         return matrix, rhs
@@ -156,9 +145,9 @@ def dual_function(
 
 
 def face_hessian(constraints: LinearConstraints, metric: Vector, matrix: Any, z: Vector) -> Matrix:
-    """``G V G'`` with V the derivative of the projection on the face of z, the negative Hessian of the dual.
+    """``G V G'``, V the derivative of the projection on the face of z: ``V = D - D E' (E D E')^-1 E D``.
 
-    On the free coordinates F with inverse metric D and equalities E, ``V = D - D E' (E D E')^-1 E D``.
+    On the free coordinates, with inverse metric D and equalities E; the negative Hessian of the dual.
     """
     inside = np.flatnonzero((z > constraints.lower) & (z < constraints.upper))
     return hessian_inside(constraints, metric, matrix[:, inside], inside)

@@ -28,7 +28,7 @@ def with_callbacks(method: Method) -> Method:
 
 
 class FitTasks:
-    """A task of a fit, a task a machine, and in it one an oracle call, at the end of which the estimator can predict.
+    """A task of a fit, one a machine, and in it one an oracle call, after which the estimator can predict.
 
     Machines whose run has not begun say "not this class" to every point. Without callbacks nothing is made.
     """

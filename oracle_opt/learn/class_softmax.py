@@ -19,10 +19,8 @@ STEP = 2.0**-40
 class ClassSoftmax:
     """``exp(slope * f_c) / sum over classes of exp(slope * f)``: the class of the largest value is the most probable.
 
-    References
-    ----------
-    .. [1] Guo, Pleiss, Sun, Weinberger (2017), "On calibration of modern neural networks", section 4.2: the slope is
-       one over their temperature.
+    Guo, Pleiss, Sun, Weinberger (2017), "On calibration of modern neural networks", section 4.2, with temperature
+    1/slope.
     """
 
     slope: float
@@ -30,8 +28,7 @@ class ClassSoftmax:
     def __call__(self, decisions: Matrix) -> Matrix:
         """Probabilities, a column a class, of logarithms rounded to `STEP`, far below what calibration can tell.
 
-        So classes whose decision values differ by rounding alone, as those of support vectors on the margin do, are
-        equally probable, and probabilities and their logarithms order the classes alike.
+        Values that differ by rounding alone are equally probable, and logarithms order the classes alike.
         """
         found: Matrix = np.exp(np.round(log_softmax(self.slope * decisions, axis=1) / STEP) * STEP)
         return found
@@ -40,7 +37,7 @@ class ClassSoftmax:
     def of(cls, decisions: Matrix, numbers: NDArray[np.intp], weights: Vector) -> ClassSoftmax:
         """Fit the slope to decision values of points that did not train them, by weighted likelihood.
 
-        The targets are smoothed as Platt's are: ``(N + 1) / (N + K)`` for the class and ``1 / (N + K)`` for the others.
+        Targets are smoothed as Platt's: ``(N + 1) / (N + K)`` for the class, ``1 / (N + K)`` for the others.
         """
         n_classes, n_all = decisions.shape[1], float(weights.sum())
         of_class = np.bincount(numbers, weights, n_classes)[numbers]

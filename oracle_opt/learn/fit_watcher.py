@@ -18,8 +18,8 @@ from oracle_opt.oracles.mkl.kernel_weights_oracle import KernelWeightsOracle
 class FitWatcher:
     """Makes a task of each machine, and in it one of each oracle call, for callbacks that are set on an estimator.
 
-    The estimator at the end of a call is that of `FitTasks`; nothing is proven of machines whose run has not begun:
-    `gap_` is then infinite. `machine_gap_` is that of the machine that is being trained.
+    The estimator is that of `FitTasks`. `gap_` is infinite while a run has not begun, `machine_gap_` of the present
+    one.
     """
 
     def __init__(self, tasks: FitTasks, bank: KernelBank | ProductBank, n_machines: int) -> None:

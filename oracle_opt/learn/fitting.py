@@ -147,10 +147,7 @@ class Training:
 
 
 class CallWatch:
-    """Callback of a run: hands records on, and ends a run without a gap, of a problem that is not convex, that stalls.
-
-    It does once the best value has fallen by less than `rtol` of it in `PATIENCE` calls.
-    """
+    """Callback of a run: hands records on, and ends one without a gap where `PATIENCE` calls gain less than `rtol`."""
 
     def __init__(self, watcher: FitWatcher | None, rtol: float | None) -> None:
         self.watcher, self.rtol = watcher, rtol

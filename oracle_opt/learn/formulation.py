@@ -113,9 +113,8 @@ def kernel_weights(oracle: Oracle, cut: ObjectiveCut) -> Vector:
 def own_generator(generator: Any, oracle: Oracle, rtol: float) -> QueryPointGenerator:
     """Return the generator of a run: a copy of the one given, or the one that suits the oracle.
 
-    Where the problem has a smooth dual, as p-norms with p > 1 and the elastic net have, that is `NewtonMKL`; `SPG`
-    for mixed norms, and for machines that share weights under a regularizer, whose sum is smooth; else the one that
-    `choose_generator` returns.
+    `NewtonMKL` for smooth duals, `SPG` for mixed norms and for shared weights under a regularizer, whose sum is smooth;
+    else that of `choose_generator`.
     """
     if generator is not None:
         return deepcopy(checked_generator(generator))

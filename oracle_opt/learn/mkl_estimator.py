@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class MKLEstimator(CallbackSupport, BaseEstimator):
     """Base of the estimators: subclasses check y, make the machines' problems, and say what values mean.
 
-    The stages of a fit are: check the input, merge equal rows (`merged_points`), make the kernels (`_bank`), make the
-    problems, train them (`_training`, `Training.run`), and keep what was found (`_keep`).
+    The stages of a fit: check the input, merge equal rows (`merged_points`), make the kernels (`_bank`) and problems,
+    train (`_training`, `Training.run`), and keep what was found (`_keep`).
     """
 
     kernels: Any = None

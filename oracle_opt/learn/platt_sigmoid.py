@@ -19,12 +19,8 @@ MOST_STEPS, ARMIJO = 200, 1e-4
 class PlattSigmoid:
     """``1 / (1 + exp(-(slope * f + offset)))``, the probability of the positive class at a decision value f.
 
-    References
-    ----------
-    .. [1] Platt (1999), "Probabilistic outputs for support vector machines and comparisons to regularized likelihood
-       methods".
-    .. [2] Lin, Lin, Weng (2007), "A note on Platt's probabilistic outputs for support vector machines", for Newton's
-       method with a line search on the convex problem.
+    Platt (1999), "Probabilistic outputs for support vector machines"; Lin, Lin, Weng (2007), "A note on Platt's
+    probabilistic outputs for support vector machines", for Newton's method with a line search.
     """
 
     slope: float
@@ -37,11 +33,10 @@ class PlattSigmoid:
 
     @classmethod
     def of(cls, decisions: Vector, positive: NDArray[np.bool_], weights: Vector) -> PlattSigmoid:
-        """Fit the sigmoid to decision values of points that did not train them.
+        """Fit the sigmoid to decision values of points that did not train them, by weighted likelihood.
 
-        Maximizes the weighted likelihood of the targets ``(N + 1) / (N + 2)`` of the positive and ``1 / (N + 2)`` of
-        the other points, N the weights of the class: without them the slope of separated classes would be infinite. A
-        point of weight 2 is two points.
+        Targets are ``(N + 1) / (N + 2)`` and ``1 / (N + 2)``, N the weights of the class: without them the slope of
+        separated classes would be infinite.
         """
         n_positive, n_all = float(weights[positive].sum()), float(weights.sum())
         targets = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_all - n_positive + 2))

@@ -55,8 +55,7 @@ def mifflin1(x: list[Tangent]) -> Pieces:
 def wolfe(x: list[Tangent]) -> Pieces:
     """``5 sqrt(9 a^2 + 16 b^2)`` where ``a >= abs(b)``; else ``9 a + 16 abs(b)``, and less a^9 where a < 0.
 
-    It is convex and differentiable where these meet, so its tangents lie below it everywhere; ``9 a + 16 t b`` does for
-    all t between -1 and 1.
+    Convex and differentiable where these meet: tangents lie below it, and ``9 a + 16 t b`` for all t in [-1, 1].
     """
     a, b = x
     first, second = float(a.value.lower), float(b.value.lower)

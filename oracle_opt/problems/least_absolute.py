@@ -51,8 +51,7 @@ class AbsoluteDeviations:
 class DeviationsProof(FunctionProof):
     """``mean |B x - d| + weight * norm_1(x)``, in groups of rows; signs between -1 and 1 are the witness.
 
-    ``s @ (B x - d) / m + weight * t @ x`` lies below it for all such s and t; of a group, with its rows alone, and t
-    in the first.
+    ``s @ (B x - d) / m + weight * t @ x`` is below it for such s and t; a group has its rows, the first one t.
     """
 
     witness = ("signs", "own_signs")
@@ -89,11 +88,7 @@ class DeviationsProof(FunctionProof):
 
 
 def draw(n: int = 50, m: int = 100, weight: float = 0.1, groups: int = 1, seed: int = 0) -> Instance:
-    """Draw data for ``mean |B x - d| + weight * norm_1(x)`` on a box, with minimum 1.
-
-    A sparse x0 with a fifth of its entries, signs s of its residuals, as many of these 0 as x0 has entries, and signs t
-    of its entries are drawn; a normal matrix B is moved by one of rank one so that ``s @ B / m + weight * t = 0``.
-    """
+    """Draw data for ``mean |B x - d| + weight * norm_1(x)`` on a box, with minimum 1: see docs/theory_methods.md."""
     if groups > m:
         raise InvalidArgument(f"`groups` must be at most `m`, {m}, got {groups}")
     rng = np.random.default_rng(seed)

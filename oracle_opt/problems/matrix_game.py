@@ -15,9 +15,9 @@ from oracle_opt.problems.problem_family import Generated, between, unit_weights
 
 
 def draw(n: int = 50, m: int = 50, support: float = 0.5, seed: int = 0) -> Instance:
-    """Draw ``1 + max_i (A x)_i`` on the simplex, the cost of a mixed strategy x against the best answer.
+    """Draw ``1 + max_i (A x)_i`` on the simplex, the cost of a mixed strategy x, with minimum 1.
 
-    Normal entries of A are moved so that ``A x0 <= 0 <= y0 A``, equal to 0 where x0, y0 are positive: 1 is the minimum.
+    Normal entries of A are moved so that ``A x0 <= 0 <= y0 A``, equal to 0 where x0, y0 are positive.
     """
     rng = np.random.default_rng(seed)
     many = ceil(real("support", support, above=0.0, most=1.0) * min(n, m))

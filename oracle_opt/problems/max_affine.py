@@ -48,8 +48,7 @@ class LargestPiece:
 class PieceProof(FunctionProof):
     """``1 + max_i a_i @ y + y @ diag(c_i) @ y / 2 - d_i`` with y the way from the center; the number i is the witness.
 
-    A slope s is that of the piece where ``c_i y = s - a_i``, and the tangent there is
-    ``1 - d_i - y @ diag(c_i) @ y / 2`` at the center.
+    A slope s is that of the piece at ``c_i y = s - a_i``; there ``1 - d_i - y @ diag(c_i) @ y / 2`` is its constant.
     """
 
     witness = ("piece",)
@@ -81,10 +80,9 @@ class PieceProof(FunctionProof):
 
 
 def draw(n: int = 30, pieces: int = 60, active: float = 0.5, seed: int = 0) -> Instance:
-    """Draw ``1 + max_i a_i @ (x - x0) - d_i`` on [-1, 1]^n.
+    """Draw ``1 + max_i a_i @ (x - x0) - d_i`` on [-1, 1]^n, with minimum 1.
 
-    Some of the d_i are 0, the others are uniform on [0, 1]; a combination of the slopes that belong to those is 0, so
-    that x0 is a minimizer and 1 the minimum.
+    The d_i are 0, with slopes that combine to 0 so that x0 is a minimizer, or uniform on [0, 1].
     """
     return instance("max-affine", np.random.default_rng(seed), n, pieces, active, 0.0)
 

@@ -12,12 +12,7 @@ from oracle_opt.problems.problem_family import Generated
 
 
 def draw(n: int = 50, rank: int = 3, seed: int = 0) -> Instance:
-    """Draw the dual ``n lambda_max(L - Diag y) + sum y`` of ``max <L, X> : X_ii = 1``, X positive semidefinite.
-
-    X0 = V V' with unit rows of V, and Z positive semidefinite with ``Z V = 0`` are drawn; ``L = Diag(Z 1) - Z`` is the
-    Laplacian of a complete graph, with weights of both signs, and is scaled so that the maximum, ``<L, X0> = 1 Z 1``,
-    is 1. The minimizer is ``Z 1``, where the largest eigenvalue has the multiplicity `rank`.
-    """
+    """Draw the dual ``n lambda_max(L - Diag y) + sum y`` of ``max <L, X> : X_ii = 1``: see docs/theory_methods.md."""
     from oracle_opt.oracles import MaxEigenvalueOracle
 
     if rank >= n:

@@ -11,14 +11,8 @@ from oracle_opt.problems.problem_family import Generated
 def draw(n: int = 30, seed: int = 0) -> Instance:
     """Draw distances that are a sum of splits of a circle, and of a number for each city.
 
-    A split S, an interval of the circle, with weight w adds w to the distance between any city in S and any other. A
-    point of the subtour polytope leaves S at least twice, so that its cost is at least ``2 sum w + 2 sum h``, h being
-    the numbers of the cities; the tour around the circle leaves each S twice. Hence this integer is the length of the
-    shortest tour, and the best 1-tree bound; the minimum is minus it.
-
-    References
-    ----------
-    .. [1] Bandelt, Dress (1992), "A canonical decomposition theory for metrics on a finite set", Adv. Math. 92:47-105.
+    The tour around the circle is the shortest, see docs/theory_methods.md; the minimum is minus its length. Bandelt,
+    Dress (1992), "A canonical decomposition theory for metrics on a finite set", Adv. Math. 92:47-105.
     """
     from oracle_opt.oracles import HeldKarpOracle
 

@@ -71,25 +71,9 @@ class SignedProof(FunctionProof):
 class ResistingOracle(FunctionOracle):
     """``L max(max_i s_i z_i, norm(z) - R (1 + 1 / sqrt(n)))``, with signs that are chosen as late as possible.
 
-    A query at which the largest ``abs(z_j)`` of a coordinate without a sign is at least the largest ``s_i z_i`` of
-    those with one gives j the sign that makes the entry at least 0. So all answers are those of one function: it has
-    the Lipschitz constant L, and its minimum, ``-L R / sqrt(n)``, at a distance R from the start, the origin. None of
-    the first n answers is below 0, the value at the start.
-
-    Theorem (Nemirovski & Yudin 1983; Drori & Teboulle 2016, section 3): with n >= N no deterministic method has, after
-    N calls, a value within less than ``L R / sqrt(N)`` of the minimum on all such functions.
-
-    Parameters
-    ----------
-    dimension : int
-        Number of variables, n.
-    steepness, radius : float
-        L and R, default 1.
-
-    References
-    ----------
-    Nemirovski & Yudin (1983), "Problem complexity and method efficiency in optimization"; Drori & Teboulle (2016), "An
-    optimal variant of Kelley's cutting-plane method".
+    See docs/theory_methods.md, "An adversary". `dimension` is n, `steepness` L, `radius` R. Nemirovski & Yudin (1983),
+    "Problem complexity and method efficiency in optimization"; Drori & Teboulle (2016), "An optimal variant of Kelley's
+    cutting-plane method", section 3.
     """
 
     adaptive = True
@@ -107,10 +91,7 @@ class ResistingOracle(FunctionOracle):
         self._signs = np.zeros(self.domain.dimension)
 
     def frozen(self) -> FunctionOracle:
-        """Return the function that was answered, as an ordinary oracle, which proves its cuts.
-
-        Coordinates that have no sign get +1.
-        """
+        """Return the function answered, coordinates without a sign having +1, as an oracle that proves its cuts."""
         signs = np.where(self._signs == 0, 1.0, self._signs)
         function = self._function(signs)
         return oracle_of(function, SignedProof(self.domain, function), f"{self.name} #{digest(signs)}")

@@ -10,10 +10,9 @@ from oracle_opt.problems.problem_family import Generated, between
 
 
 def draw(n: int = 20, m: int = 20, rank: int = 3, seed: int = 0) -> Instance:
-    """Draw ``min c @ x`` where ``a_i @ x + |P_i x| <= b_i`` on [-1, 1]^n: rows that are known up to an ellipsoid.
+    """Draw ``min c @ x`` where ``a_i @ x + |P_i x| <= b_i`` on [-1, 1]^n, rows known up to an ellipsoid; minimum 1.
 
-    Half of the rows are active at x0 and have multipliers; c is what makes x0 optimal with these, and a constant makes
-    the minimum 1.
+    Half of the rows are active at x0 and have multipliers, with which c makes x0 optimal.
     """
     from oracle_opt.oracles import ConicOracle, SecondOrder
 

@@ -28,9 +28,8 @@ _BRACKETS = str.maketrans(",(){}", "     ")
 def read_sdpa(path: Path) -> ConicProblem:
     """Return ``min c x`` where ``sum_i x_i F_i - F_0`` is positive semidefinite, from a file in SDPA's sparse format.
 
-    Lines are comments that begin with ``"`` or ``*``; the number m of variables; that of blocks; their orders, negative
-    where a block is diagonal; c; and an entry each: the number i of its matrix, its block, row and column, counted from
-    1, and its value. Entries on both sides of a diagonal would count twice: one of them is written.
+    Comments begin with ``"`` or ``*``. Then m, the number of blocks, their orders (negative: diagonal), c, and entries:
+    number of F_i, block, row and column from 1, value. Each stands on one side of a diagonal alone.
     """
     return _Reader(path).read()
 
@@ -134,11 +133,9 @@ def as_largest_eigenvalue(
 ) -> tuple[MaxEigenvalueOracle, bool]:
     """Return ``min c x + trace * max(0, lambda_max(F_0 - sum_i x_i F_i))``, and whether it needs no promised trace.
 
-    Where ``sum_i y_i F_i = I`` for some y, all solutions Y of the dual have the trace ``c y``, and so has lambda_max
-    alone. Elsewhere the trace is a promise, that some Y has no more; a zero on the diagonal makes the maximum.
-
-    All F_i come to norm one by the units of x, and then, where the trace is a promise, each block to the square root of
-    its order, that of all F_i together: the promises are in these units.
+    Neither promise nor maximum is needed where ``sum_i y_i F_i = I``: all dual solutions have the trace ``c y``. Units
+    of x make the norm of F_i 1. Else blocks of all F_i together then get norms of the roots of their orders, for
+    promises.
     """
     from scipy import sparse
 

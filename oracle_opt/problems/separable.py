@@ -60,8 +60,7 @@ class SeparableProof(FunctionProof):
 def draw(n: int = 1000, condition: float = 10.0, seed: int = 0) -> Instance:
     """Draw ``mean_j h_j (x_j - c_j)^2 / 2 + u_j |x_j|`` on [-1, 1]^n: some x_j are 0 at the minimizer, some at a bound.
 
-    The logarithms of the h_j are uniform between those of `condition` and its inverse, the c_j normal, the u_j uniform
-    on [0, 1] times h_j.
+    Logarithms of h_j are uniform between those of `condition` and its inverse, c_j normal, u_j / h_j uniform on [0, 1].
     """
     condition = real("condition", condition, least=1.0)
     rng = np.random.default_rng(seed)

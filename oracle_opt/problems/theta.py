@@ -11,12 +11,7 @@ from oracle_opt.problems.problem_family import Generated
 
 
 def draw(n: int = 60, nodes: int = 20, seed: int = 0) -> Instance:
-    """Draw ``lambda_max(J - sum_e y_e A_e)``, J all ones and A_e the adjacency matrix of edge e, of a random graph.
-
-    The graph is bipartite, hence perfect: the minimum is the size of its largest stable set, by Koenig's theorem its
-    nodes less the edges of its largest matching. At a minimizer ``theta I - J + sum_e y_e A_e`` is positive
-    semidefinite and has the diagonal theta - 1, so ``|1 - y_e| <= theta - 1``: that gives the radius of the domain.
-    """
+    """Draw ``lambda_max(J - sum_e y_e A_e)`` of a random bipartite graph: see docs/theory_methods.md."""
     from scipy import sparse
     from scipy.sparse.csgraph import maximum_bipartite_matching
 

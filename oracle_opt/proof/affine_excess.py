@@ -24,9 +24,8 @@ def affine_excess(
 ) -> Bound:
     """``max (constant + s @ z) - (value + slope @ (z - point))`` over the promised set, at least 0.
 
-    With the claim's s, and d the difference of the slopes, this is
-    ``constant + s @ point - value + max d @ (z - point)``, the maximum being taken over the bounding box and, where
-    that is more than rounding and the ends are floats, over the set itself.
+    It is ``constant + s @ point - value + max d @ (z - point)``, d the difference of the slopes. The maximum is taken
+    over the bounding box and, where that is more than rounding and the ends are floats, over the set itself.
     """
     exact = slope.exact
     claimed = Enclosure.of(numbers("slope of the claim", claim.slope, domain.dimension), exact)

@@ -35,11 +35,10 @@ def eliminated(equations: Iterable[tuple[Line, Fraction]], weight: Callable[[int
 
 
 def semidefinite(whole: list[list[int]], *, strictly: bool = False) -> bool:
-    """Whether a symmetric matrix of whole numbers is positive semidefinite, or `strictly` definite.
+    """Whether a symmetric matrix of whole numbers, which is changed, is positive semidefinite, or `strictly` definite.
 
-    No pivot is negative, and only zeros stand beside one that is zero; of a definite matrix all are positive. The
-    elimination divides without a remainder (Bareiss 1968, "Sylvester's identity and multistep integer-preserving
-    Gaussian elimination"), and the rows below stay symmetric. The rows are changed.
+    No pivot is negative and only zeros stand beside a zero. Divisions leave no remainder: Bareiss (1968), "Sylvester's
+    identity and multistep integer-preserving Gaussian elimination".
     """
     before = 1
     for k, top in enumerate(whole):

@@ -22,11 +22,9 @@ def transposed_times(A: Any, y: Enclosure) -> Enclosure:
 
 
 class EnclosedProduct:
-    """Products ``A.T @ y``: in floats through matrix products with a bound on what these round, or in fractions.
+    """Products ``A.T @ y`` in fractions, or in floats with a bound on what these round.
 
-    With m the middle of the ends of y and r half their distance, ``abs(A.T @ y - A.T @ m) <= abs(A.T) @ r``, and the
-    products of m err by at most ``(k + 4) EPS abs(A.T) @ abs(m)``, k the number of entries of a column that are not
-    zero.
+    With m the middles of y, r half its widths: ``abs(A.T) @ r + (k + 4) EPS abs(A.T) @ abs(m)``, k entries a column.
     """
 
     def __init__(self, A: Any) -> None:

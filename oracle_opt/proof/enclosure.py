@@ -24,8 +24,7 @@ MOST = float(np.finfo(float).max)
 class Enclosure:
     """An array of numbers, each known to lie between two ends.
 
-    The ends are floats, which every step rounds outward, or fractions, with which sums and products are exact. What
-    stands on the other side of an operation is an enclosure of the same kind, or plain numbers, which mean themselves.
+    Ends are floats, rounded outward at every step, or fractions, exact. Operands are of the same kind or plain numbers.
     """
 
     __array_ufunc__ = None  # an array on the left leaves the operation to the enclosure

@@ -119,10 +119,7 @@ class Floats(Numbers):
         return type(self)(x, r * ON)
 
     def __truediv__(self, other: Any) -> Self:
-        """Quotient, by numbers that cannot be 0; the radius is infinite where they can.
-
-        ``abs(a' / b' - a / b) <= (r_a + abs(a / b) r_b) / (abs(b) - r_b)``.
-        """
+        """Quotient of radius ``(r_a + abs(a / b) r_b) / (abs(b) - r_b)``, infinite where the divisor may be 0."""
         other = self.of(other)
         with np.errstate(all="ignore"):
             x = np.divide(self.x, other.x)

@@ -137,7 +137,7 @@ def merged(parts: Iterable[Parts], constant: float, slope: Vector, tolerance: fl
 def combined(terms: Sequence[Weighted]) -> tuple[float, Vector]:
     """Constant and slope of the minorant that claims with weights make up, in floats.
 
-    Minorants and bounds have the weight W in all, each summand of f the largest B of their sums; all is over W + B.
+    All is over W + B: W weighs minorants and bounds, B is the largest sum of the weights of a summand's claims.
     """
     weights = [weight for weight, _ in terms]
     if not all(0 <= weight < inf for weight in weights):

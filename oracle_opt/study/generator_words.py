@@ -51,8 +51,7 @@ def split_words(text: str) -> list[str]:
 def read_generator_words(words: str) -> GeneratorWords:
     """Read a name with parameters in parentheses, as in ``kelley(chebyshev=True)``.
 
-    The parameters are what Python writes as literals: numbers, `inf`, texts, `True`, `False`, `None`, tuples, lists,
-    sets and dictionaries of those; and names of generators with parentheses, as in ``ActiveSet(NewtonBundle())``.
+    Parameters are Python's literals, `inf`, and names of generators with parentheses: ``ActiveSet(NewtonBundle())``.
     """
     if len(words) > LONGEST:
         raise InvalidArgument(f"the words of a generator must be at most {LONGEST} letters, got {len(words)}")

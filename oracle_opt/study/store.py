@@ -25,16 +25,11 @@ _METADATA, _CHECKSUM = b"oracle_opt.run", b"oracle_opt.checksum"
 
 
 class RunStore:
-    """Finished runs under ``folder/runs/<instance>/<generator>/<seed>.parquet``.
+    """Finished runs under ``folder/runs/<instance>/<generator>/<seed>.parquet``, for any number of processes.
 
-    A file holds the history as its table and the row of the `FinishedRun` in the table's metadata. `StoreMismatch` says
-    that the folder holds runs of other settings or of another version, or files that are not of a store, or that no
-    folder can be made there.
-
-    Names that mean something to a file system are escaped, see `oracle_opt.files.folder_name`. A file's metadata hold a
-    checksum of all else in it; damage is noticed when it is read. Opening removes temporary files that killed processes
-    of this machine have left, and nothing else. Any number of processes may use a folder: a run is written at once, and
-    one that two of them have made is there once.
+    A file is a history with the row of the `FinishedRun` and a checksum of all else in its metadata, which tells
+    damage. Opening removes temporary files of this machine's killed processes alone. `StoreMismatch`: other settings,
+    another version, foreign files, or no folder.
     """
 
     def __init__(self, folder: os.PathLike[str] | str, settings: Settings) -> None:

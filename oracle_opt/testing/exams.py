@@ -108,9 +108,8 @@ class DomainExam:
 def points_of(domain: Domain, count: int, rng: np.random.Generator) -> list[Vector]:
     """Give `count` points of the set in which a minimizer is promised, the interior point first.
 
-    A third of the points minimizes a random linear function, mostly at a vertex. A third are random convex
-    combinations of such points, and a third lie on the way to such a combination, mostly near the interior point. Where
-    a linear function has no minimum, a random point around the interior point, projected, stands in for a vertex.
+    A third each: minimizers of random linear functions (or projected points), combinations of those, and points on the
+    way to combinations, mostly near the interior point.
     """
     middle, n = domain.interior_point(), domain.dimension
     ends = [_end(domain, middle, rng) for _ in range(min(count, 2 * n + 2))]

@@ -90,8 +90,7 @@ def summing(where: Indices, count: int) -> sparse.csr_array:
 def _mended(data: ScenarioData, pi: Vector, cost: Vector, member: int) -> Line | None:
     """One dual vector in fractions, moved by what it misses; None where it could not be made feasible.
 
-    Where a reduced cost is on the wrong side the equations that it be 0 are solved exactly, for entries of pi that may
-    move. Then it is looked at again which others are on the wrong side now.
+    Reduced costs on the wrong side are solved to be 0, exactly, for entries of pi that may move, and looked at again.
     """
     problem, W = data.problem, sparse.csc_array(data.matrix(member))
     columns = [

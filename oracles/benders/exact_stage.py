@@ -60,8 +60,7 @@ class ExactStage:
     def point(self, y: Vector) -> list[Fraction] | None:
         """A feasible point near one of shape (k,) in floats; None where none is found.
 
-        Rows that are missed are made equations, which are solved exactly for entries that are between their bounds; an
-        entry that then crosses a bound stays there.
+        Rows that are missed become equations, solved exactly for entries between bounds; at a bound they stay.
         """
         point = [Fraction(one) for one in y.tolist()]
         for j, (a, b) in enumerate(self.bounds):
@@ -109,11 +108,7 @@ def _end(where: int, pair: tuple[Side, Side]) -> Side:
 
 
 def _solved(equations: list[tuple[Line, Fraction]]) -> Line | None:
-    """Solve equations most of which become those of one unknown, one after the other; the others by elimination.
-
-    Bases of linear programs are nearly triangular: an unknown of one equation alone is found last, from that; and what
-    is the only unknown of an equation is found at once.
-    """
+    """Solve equations, nearly triangular as of a basis: unknowns that stand alone first, the others by elimination."""
     known: Line = {}
     last: list[tuple[int, Line, Fraction]] = []
     left = dict(enumerate(equations))

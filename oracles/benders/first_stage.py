@@ -67,8 +67,8 @@ def first_stage_bounds(problem: TwoStageProblem, domain: Polyhedron) -> tuple[Ve
 def _bounds(problem: TwoStageProblem, radius: float) -> tuple[Vector, Vector, NDArray[np.bool_]]:
     """Finite bounds of x, and which lower and upper ones are only promised.
 
-    A finite bound is kept as it is. An infinite one is what the rows and the other bounds imply, if that is not too far
-    to count with. Else it is the radius or, where the other bound is on that side of 0, so much beyond twice that.
+    An infinite one is what rows and other bounds imply, if not too far to count with. Else it is the radius or, where
+    the other bound is on that side of 0, so much beyond twice that.
     """
     lower, upper = problem.x_lower, problem.x_upper
     has_lower, has_upper = np.isfinite(problem.first_lower), np.isfinite(problem.first_upper)

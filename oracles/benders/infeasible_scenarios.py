@@ -38,8 +38,7 @@ def depends_on_x(cut: FeasibilityCut, data: ScenarioData, frame: Frame) -> bool:
 def unserved(data: ScenarioData, bounds: tuple[Vector, Vector], ray: Vector, member: int) -> str:
     """For which x a ray proves, in fractions, that a scenario has no second stage: words for all x, or none at all.
 
-    For the x that have a second stage it proves ``0 >= constant + slope @ x``, and that holds nowhere where the minimum
-    over the finite bounds of x is positive.
+    It proves ``0 >= constant + slope @ x`` for the others: for none where the least over the finite bounds is positive.
     """
     if data.ambiguous:
         return ""

@@ -24,10 +24,7 @@ Groups = dict[str, list[str]]  # name of a variable of the model, and those of i
 
 
 def linopy_program(model: Model, scenario_dim: str | None = None) -> tuple[LinearProgram, Groups]:
-    """Columns, rows, bounds and costs of a linopy model, to which a dimension of scenarios is one like others if named.
-
-    A column is called ``variable[coordinate,...]``, and a row likewise.
-    """
+    """Columns ``variable[coordinate,...]``, rows, bounds, costs of a linopy model; scenarios are one more dimension."""
     linopy = require("linopy", "modeling", "models of linopy")
     if not isinstance(model, linopy.Model):
         raise InvalidArgument(f"`model` must be a linopy.Model, got {shown(model)}")
@@ -88,9 +85,9 @@ def linopy_program(model: Model, scenario_dim: str | None = None) -> tuple[Linea
 
 
 def linopy_scenarios(model: Model, dim: str) -> tuple[dict[Hashable, LinearProgram], Groups, set[str]]:
-    """Programs of the entries of a dimension, without its coordinate in names; the variables without it are in all.
+    """Programs of the entries of a dimension, without its coordinate in names, and third the columns without it.
 
-    Costs are those of the model, shares of an expected cost. The third are the columns without the dimension.
+    Costs are those of the model, shares of an expected cost; variables without the dimension are in all.
     """
     program, _ = linopy_program(model, dim)
     parts: list[Any] = [part for each in (model.variables, model.constraints) for _, part in each.items()]

@@ -105,10 +105,7 @@ class LinearProgram:
 
 
 def read_mps(path: Path) -> LinearProgram:
-    """Read a linear program.
-
-    The first row of type N is the objective, others of that type are left out. Names are words without blanks.
-    """
+    """Read a linear program; names are words without blanks, the first row of type N is the objective, others go."""
     return _Reader(path).read()
 
 

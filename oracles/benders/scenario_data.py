@@ -23,8 +23,7 @@ Wide = tuple[Indices, Vector, Vector]  # places, lower and upper ends
 class ScenarioData:
     """Sides, costs and matrices of scenarios, a line each, and the summands that scenarios make up.
 
-    A random right-hand side is the upper side of its row, or its lower side where the upper one is infinite; the other
-    side of the row moves by as much.
+    A random right-hand side is the upper side if that is finite, else the lower; the other side moves by as much.
     """
 
     def __init__(self, problem: TwoStageProblem, outcomes: Indices, probability: Vector, n_summands: int) -> None:

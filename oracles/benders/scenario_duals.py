@@ -47,10 +47,7 @@ class DualTable:
 
 
 class ScenarioDuals(Mapping[str, NDArray[Any]]):
-    """The `extras` that prove a cut of some scenarios: their distinct dual vectors, and which scenario has which.
-
-    They are put together when they are asked for; until then this refers to the table that all cuts share.
-    """
+    """The `extras` that prove a cut of some scenarios, put together when asked for from the table all cuts share."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self._pieces = tuple(pieces)

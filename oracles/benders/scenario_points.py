@@ -33,18 +33,10 @@ class Unsolved(RuntimeError):
 
 @dataclass(frozen=True)
 class Bases:
-    """Bases that are optimal in some programs, to a tolerance.
+    """Bases that are optimal in some programs, to a tolerance."""
 
-    Attributes
-    ----------
-    at : ndarray of int8, shape (u, k + m)
-        Where each column of ``[W, -I]`` is in each basis: as of `Vertices`.
-    which : ndarray of int, shape (b,)
-        Which of them each program has; -1 for none.
-    """
-
-    at: NDArray[np.int8]
-    which: Indices
+    at: NDArray[np.int8]  # where each column of ``[W, -I]`` is in each basis, as of `Vertices`: shape (u, k + m)
+    which: Indices  # that each program has, -1 for none: shape (b,)
 
 
 class Programs:

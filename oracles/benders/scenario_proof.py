@@ -37,28 +37,14 @@ _TOGETHER = 1 << 19  # entries of the dual vectors looked at together
 
 @dataclass(frozen=True)
 class Subject:
-    """The subject of a claim.
+    """The subject of a claim."""
 
-    Attributes
-    ----------
-    members : ndarray of int
-        Scenarios.
-    weights : ndarray
-        Their probabilities, or 1 for a ray.
-    vertices, vertex_of : ndarray of shape (K, m), ndarray of int
-        Dual vectors, and which one each scenario has.
-    share : Fraction
-        Share of the first stage's cost.
-    costs : bool
-        Whether the costs of the second stage count: not for a ray.
-    """
-
-    members: Indices
-    weights: Vector
-    vertices: Matrix
-    vertex_of: Indices
-    share: Fraction
-    costs: bool
+    members: Indices  # scenarios
+    weights: Vector  # their probabilities, or 1 for a ray
+    vertices: Matrix  # dual vectors, shape (K, m)
+    vertex_of: Indices  # which one each scenario has
+    share: Fraction  # of the first stage's cost
+    costs: bool  # whether the costs of the second stage count: not for a ray
 
 
 def cut_excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool) -> Bound | None:

@@ -108,9 +108,8 @@ class Answers:
 class Bunched:
     """Where costs and W are the same in all scenarios, so that a dual vertex of one is one of all.
 
-    One product gives the value of every known vertex in every scenario; the best is optimal if its basis is feasible
-    there. Scenarios for which it is not take dual simplex steps from it, a few scenarios first, whose vertices may
-    serve the others; what these cannot do, HiGHS does.
+    One product values every known vertex in every scenario, and the best is optimal if its basis is feasible. Else dual
+    simplex steps follow, a few scenarios first, whose vertices may serve the others; HiGHS does the rest.
     """
 
     def __init__(self, stage: SecondStage, pool: Pool) -> None:
@@ -314,10 +313,7 @@ class Singly:
 
 
 class Warm:
-    """Where bases are too large for their inverses to be kept: HiGHS with its sparse factors solves each scenario.
-
-    It begins at the basis that was optimal in this scenario last.
-    """
+    """HiGHS for each scenario, from its last optimal basis: where bases are too large for their inverses."""
 
     def __init__(self, stage: SecondStage) -> None:
         self._program = stage.program()
@@ -394,8 +390,7 @@ def share_of(
 ) -> tuple[list[Share], list[Packed]]:
     """Sums over scenarios `first` to `last` - 1, or those of so many sections, and the bases to begin at next time.
 
-    Programs begin at the bases that the last query ended with, and know nothing else of it: who does the task moves no
-    bit.
+    Only the bases that the last query ended with are known of it: who does the task moves no bit.
     """
     if stage.sections:
         count, sections = len(stage.probability), stage.sections[first:last]

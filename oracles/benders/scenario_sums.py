@@ -351,10 +351,7 @@ class ScenarioSums:
         return ObjectiveCut(self.x, least, subgradient, error, summands=summands, extras=extras)
 
     def _rounded(self, slope: NDArray[np.longdouble], size: Vector) -> tuple[Vector, float]:
-        """A slope, whose terms have these sizes, in floats, and the most that it is lifted by that within the bounds.
-
-        Each entry is rounded toward where x has more room: down where it may rise far, so that this costs nothing.
-        """
+        """A slope in floats, rounded toward where x has more room, and the most it is lifted within the bounds."""
         above, below = self.frame.upper - self.x, self.x - self.frame.lower
         result = slope.astype(float)
         toward = np.where(above > below, -inf, inf)

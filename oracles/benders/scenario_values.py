@@ -52,22 +52,13 @@ _LOST = 5e-10  # of the value: where more is lost in its proof, that does not te
 
 @dataclass(frozen=True)
 class Sides:
-    """Sides of the rows of some scenarios at a point.
-
-    Attributes
-    ----------
-    members : ndarray of int
-    lower, upper : ndarray of shape (b, m)
-        Sides less T x.
-    error, size : ndarray of shape (b, m)
-        What rounding may have done to them, and the sizes of their terms.
-    """
+    """Sides of the rows of some scenarios at a point, a line each."""
 
     members: Indices
-    lower: NDArray[np.longdouble]
+    lower: NDArray[np.longdouble]  # less T x, shape (b, m)
     upper: NDArray[np.longdouble]
-    error: NDArray[np.longdouble]
-    size: NDArray[np.longdouble]
+    error: NDArray[np.longdouble]  # what rounding may have done to them
+    size: NDArray[np.longdouble]  # of their terms
 
     def take(self, lines: Indices) -> Sides:
         """The sides of some of the scenarios."""
@@ -91,24 +82,12 @@ class AlikeScenarios:
 
 @dataclass(frozen=True)
 class Valued:
-    """The values found of f at a point.
+    """The values found of f at a point."""
 
-    Attributes
-    ----------
-    above : float, Fraction or None
-        A proven upper bound, if there is one.
-    near : float
-        What the value is about.
-    size : float
-        Sum of the sizes of its terms.
-    failing : list of int
-        Scenarios of which nothing is proven, the first ones if they are many.
-    """
-
-    above: Bound | None
-    near: float
-    size: float
-    failing: list[int]
+    above: Bound | None  # a proven upper bound, if there is one
+    near: float  # what the value is about
+    size: float  # sum of the sizes of its terms
+    failing: list[int]  # scenarios of which nothing is proven, the first ones if they are many
 
 
 def value_bound(data: ScenarioData, domain: Domain, claim: ValueClaim, exact: bool) -> Bound | None:
@@ -145,10 +124,7 @@ def value_bound(data: ScenarioData, domain: Domain, claim: ValueClaim, exact: bo
 
 
 def _tells(found: Valued, near: float, claim: ValueClaim) -> bool:
-    """Whether something is proven that tells for or against a claim.
-
-    What the proof of a point with little room loses does not tell against a claim that seems to be true.
-    """
+    """Whether something is proven for or against a claim; a small loss of a proof is not against what seems true."""
     if found.above is None:
         return False
     lost = _LOST * found.size
@@ -170,8 +146,8 @@ def _valued(
 ) -> Valued:
     """Upper bound of f at x; not all of it is looked at once so many scenarios fail.
 
-    Vertices of the second stages prove it in floats, or points that leave room; what these fail for do vertices in
-    fractions, and points that are searched from these starts. Where the bound shall be `exact` floats prove nothing.
+    By vertices in floats, unless it shall be `exact`, or points that leave room; then by vertices in fractions, and
+    points searched from these starts.
     """
     problem, whole = data.problem, data
     costs: list[float] = []  # p_s Q_s, above and as far as is known

@@ -22,8 +22,7 @@ Interior = tuple[Matrix, Matrix]  # multipliers well inside, and by how much eac
 class StandardForm:
     """``Q(l, u) = min q @ y : W y - r = 0, l <= r <= u, y_lower <= y <= y_upper``.
 
-    Entries of W may differ between scenarios: methods take their `values`, of shape (number of scenarios, number of
-    entries), or None where none varies.
+    `values` are the entries of W that differ, of shape (scenarios, entries), or None where none varies.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ def blocks_along(model: Model, first: Indices, dimension: str, size: int) -> Ind
 def in_blocks(program: LinearProgram, of: Indices) -> tuple[LinearProgram, Indices]:
     """The program with budgets in place of rows that join blocks, and the block of each column, -1 for the first stage.
 
-    A column that is in no block by itself is in the only one that its rows touch, else in the first stage.
+    A column in no block by itself is in the only one that its rows touch, else in the first stage.
     """
     A = sparse.csr_array(program.matrix, copy=True)
     A.sum_duplicates()

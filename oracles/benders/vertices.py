@@ -23,8 +23,7 @@ Indices = NDArray[np.intp]
 class Vertices:
     """Multipliers pi with ``Q(l, u) >= constant + max(pi, 0) @ l + min(pi, 0) @ u``, and their bases.
 
-    A basis is optimal wherever its basic columns stay within their bounds. With ``W y - r = 0`` these are
-    ``inverse @ (r_N - pull)``, r_N being 0 where r is basic.
+    A basis is optimal where ``inverse @ (r_N - pull)``, with r_N = 0 where r is basic, is within its bounds.
     """
 
     multipliers: Matrix
@@ -173,10 +172,7 @@ def inverses(matrices: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
 
 
 class Pool:
-    """Dual vertices that all scenarios share: where costs and W are the same in all of them.
-
-    It holds 4096 of them, or 128 MiB, and forgets those first that have not been the best of a scenario for longest.
-    """
+    """At most 4096 or 128 MiB of dual vertices that all scenarios share; those not best for longest are forgotten."""
 
     def __init__(self, form: StandardForm) -> None:
         self._form = form

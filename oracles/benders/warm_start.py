@@ -22,13 +22,10 @@ Bases = tuple[Indices, NDArray[np.int8]]  # basic columns, and where each column
 
 
 def known_bases(server: Bunched | Singly | Warm | InSections, stage: SecondStage) -> Bases:
-    """Bases that the scenarios of an oracle were served with, those that are dual feasible for another program.
+    """Bases that an oracle's scenarios were served with, those that are dual feasible for another program.
 
-    Raises
-    ------
-    InvalidArgument
-        Scenarios do not share dual vertices in one of the two, or the old oracle knows none, or the second stages are
-        not of the same rows and columns.
+    Raises `InvalidArgument` where scenarios do not share dual vertices in one of the two, the old oracle knows none, or
+    the second stages are not of the same rows and columns.
     """
     form = stage.form
     if not isinstance(server, Bunched | Singly) or not small_enough(form.shape):

@@ -20,13 +20,7 @@ ROUNDED = 16 * EPS  # share of its terms by which a bound of a dual cone is move
 
 
 class ConeGroups:
-    """Which rows belong to which kind of cone; `others` are those of power cones.
-
-    Attributes
-    ----------
-    known : bool
-        Whether all cones are of this library, so that their duals are known.
-    """
+    """Which rows belong to which kind of cone; `others` are power cones, not `known` if some are a user's own."""
 
     def __init__(self, cones: Sequence[Cone]) -> None:
         self.known = all(
@@ -48,11 +42,7 @@ class ConeGroups:
         self.others = [(cone, its) for cone, its in rows if isinstance(cone, Power)]
 
     def lifted(self, z: Vector) -> Vector:
-        """A vector near z that is in the dual cone whatever rounding did.
-
-        The first entry of a second-order cone is raised to the norm of the others, the diagonal of a matrix until no
-        eigenvalue can be negative, and of an exponential cone v to ``u (1 + log(w / -u))``.
-        """
+        """A vector near z in the dual cone whatever rounding did: see docs/theory_cones.md, "A solver first"."""
         y = np.array(z, dtype=float)
         y[self.plus] = np.maximum(y[self.plus], 0.0)
         for rows in self.second:
@@ -83,8 +73,7 @@ class ConeGroups:
     def moved(self, A: sparse.csr_array, z: Vector, s: Vector, b: Vector) -> sparse.csr_array:
         """``W @ A``, W telling in which directions, and how far, the vector z of the dual cone may be moved.
 
-        Inequalities may move as far as they are from 0, equations far; of a curved cone it is the tangent plane of the
-        dual cone at z, whose normal is the direction of the slack s.
+        See docs/theory_cones.md, "A solver first". The normal of a tangent plane is the direction of the slack s.
         """
         m, far = len(z), 1.0 + float(np.abs(z).max(initial=0.0))
         rows, columns, entries = [self.zero, self.plus], [self.zero, self.plus], [np.full(len(self.zero), far**2)]

@@ -28,20 +28,10 @@ from oracle_opt.words import shown
 
 
 class ConicConstraints(Oracle):
-    """The constraints of `ConicOracle`, ``A @ x + s = b``, s in K; `_constrain` sets them up.
-
-    Attributes
-    ----------
-    problem : ConicProblem
-        The data.
-    free : FreeSpace or None
-        The promise of where a minimizer lies, if the domain was one.
-    quadratic : Quadratic or None
-        The quadratic term.
-    """
+    """The constraints of `ConicOracle`, ``A @ x + s = b``, s in K; `_constrain` sets them up."""
 
     problem: ConicProblem
-    free: FreeSpace | None
+    free: FreeSpace | None  # the promise of where a minimizer lies, if the domain was one
     quadratic: Quadratic | None
     _feasible: Vector | None = None  # the last point that was found to be
 

@@ -211,7 +211,7 @@ def _symmetric(P: Any, n: int) -> sparse.csr_array:
 def _triangle(data: Mapping[str, Any]) -> str:
     """Which triangle the rows of semidefinite cones are, by the matrix with which cvxpy 1.9 picks their entries.
 
-    Its third row picks one entry, (2, 2), from an upper triangle, and the mean of two, (1, 3) and (3, 1), from a lower.
+    Its third row picks one entry, (2, 2), from an upper triangle, the mean of (1, 3) and (3, 1) from a lower.
     """
     for constraint in getattr(data.get("param_prob"), "constraints", ()):
         if type(constraint).__name__ == "SvecPSD" and constraint._cone_size() > 2:
@@ -241,11 +241,8 @@ def _upper_of_lower(orders: Sequence[int], start: int, n_rows: int) -> np.ndarra
 def conic_form(problem: cp.Problem) -> tuple[ConicProblem, Callable[[Vector], Variables]]:
     """The conic form of a cvxpy problem, as cvxpy canonicalizes it; also the map from x to the problem's own variables.
 
-    Raises
-    ------
-    InvalidArgument
-        The problem breaks the rules of disciplined convex programming, has integer variables or parameters without a
-        value, or needs a cone that is not here.
+    Raises `InvalidArgument` where it is not disciplined convex, has integer variables or parameters without a value, or
+    needs a cone that is not here.
     """
     import cvxpy as cp
     from cvxpy.reductions.solution import Solution

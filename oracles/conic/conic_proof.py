@@ -115,9 +115,9 @@ class ConicProof:
         return _number(self.quadratic.tangent(Enclosure.of(x, exact))[0])
 
     def infeasible(self, dual: Vector, exact: bool) -> Bound | None:
-        """By how much every point of the domain violates the half-space of y: ``min (A.T @ y) @ z - b @ y`` over it.
+        """By how much every point of the domain violates the half-space of y, ``min (A.T @ y) @ z - b @ y`` over it.
 
-        It is positive, or y, which is put into the dual cone, is refused; `None` for cones of a user's own.
+        It is positive, or y, put into the dual cone, is refused; `None` for cones of a user's own.
         """
         with refuting("vector"):
             proven = combined_half_space(self.problem, dual, exact)
@@ -134,10 +134,7 @@ class ConicProof:
 
 
 def combined_half_space(problem: ConicProblem, dual: Vector, exact: bool) -> tuple[Enclosure, Enclosure] | None:
-    """Constant ``-b @ y`` and slope ``A.T @ y`` of the half-space of y, which is put into the dual cone, cone by cone.
-
-    `None` for cones of a user's own.
-    """
+    """``-b @ y`` and ``A.T @ y`` of the half-space of y, put into the dual cone; `None` for cones of a user's own."""
     y, start = numbers("dual vector", dual, len(problem.b)), 0
     value, slope = Enclosure.of(np.zeros(()), exact), Enclosure.of(np.zeros(problem.A.shape[1]), exact)
     for cone in problem.cones:
@@ -203,10 +200,7 @@ def _number(value: Enclosure) -> Bound:
 
 
 def _square_excess(quadratic: Quadratic, claim: CutClaim, exact: bool) -> Bound:
-    """By how much a cut of a square exceeds it: with the slope g it needs no point.
-
-    For any number s, ``w/2 (r @ z)**2 >= s (r @ z) - s**2 / (2 w)``, and the best s is ``g @ r / r @ r``.
-    """
+    """By how much a cut of a square exceeds it, from its slope alone: see docs/theory_cones.md, "the tangent"."""
     number = claim.summand - 1
     r = quadratic.squares.roots[[number]].toarray()[0]
     weight = float(quadratic.squares.weights[number])

@@ -36,8 +36,7 @@ MANY_ROWS = ((10, 20_000), (100, 400_000))
 def proposed(oracle: ConicConstraints, lagrangian: Lagrangian, direction: Callable[[Vector], str]) -> Proposal | None:
     """The proposal of Clarabel; `None` where it does not know a cone, or inequalities of few variables are many.
 
-    A point that is not feasible is repaired: the cones that it misses, and no others, are moved inward by ten times the
-    violation, and the program is solved once more. `direction` says in words where a problem without a minimum falls.
+    Points not feasible are repaired, see docs/theory_cones.md; `direction` says where f falls without a minimum.
     """
     problem, (m, n) = oracle.problem, oracle.problem.A.shape
     most, entries = MANY_ROWS[problem.P is not None]

@@ -87,10 +87,7 @@ def refuse_infeasible(
 def near_enough(
     A: RowMatrix, rows: NDArray[np.intp], away: Matrix, terms: Matrix, tolerance: float, reach: float, noise: float
 ) -> NDArray[np.bool_]:
-    """Whether cones of these rows, a row a cone, are as near to ``b - A @ x`` as is allowed, the way there being known.
-
-    What is not known, NaN, is not near.
-    """
+    """Whether cones, a row each, are as near to ``b - A @ x`` as is allowed, the way there known; NaN is not."""
     distances = lengths(away)
     y = away / np.where(distances > 0.0, distances, 1.0)[:, None]
     k, size = rows.shape

@@ -18,21 +18,11 @@ FIRST, VECTOR = "first_row", "dual"  # the same as a certificate keeps it: short
 
 @dataclass(frozen=True, eq=False)
 class DualVector:
-    """A vector y with an entry for each row of A, zero but for some.
+    """A vector y with an entry for each row of A, zero but for some."""
 
-    Attributes
-    ----------
-    rows : ndarray of int, shape (k,)
-        Numbers of the rows of A, rising, where y may be other than zero.
-    values : ndarray of shape (k,)
-        y there.
-    short : ndarray, optional
-        The values as the cone takes them in a proof, `Cone.witness`, if that is something else.
-    """
-
-    rows: NDArray[np.intp]
-    values: Vector
-    short: Vector | None = None
+    rows: NDArray[np.intp]  # of A, rising, where y may be other than zero: shape (k,)
+    values: Vector  # y there
+    short: Vector | None = None  # what the cone takes in a proof, `Cone.witness`, if that is something else
 
     @property
     def extras(self) -> dict[str, Any]:

@@ -97,13 +97,7 @@ def _support(r: float) -> Vector:
 def _ratio(x: float, y: float, z: float) -> float:
     """The ratio r at the nearest point of a point that is neither in the cone, nor in the polar, nor near the face.
 
-    For any r, with ``q = r**2 - r + 1``, ``a = ((r - 1) x + y) / q`` and ``b = (x - r y) / q``,
-
-        (x, y) = a (r, 1) + b (1, 1 - r),    (r, 1, exp(r)) @ (1, 1 - r, -exp(-r)) = 0,
-
-    where the first vector is of the cone and the second of its polar. So (x, y, z) is the sum of its projections on
-    both if a and b are positive and ``exp(r) a - exp(-r) b = z``, whose left side rises with r. Its logarithms are
-    compared, which neither overflow nor bend much.
+    Zero of a function that rises with r, see docs/theory_cones.md; compared in logarithms, which do not overflow.
     """
     low, high = -inf, inf  # where a and b are positive
     if x > 0.0:

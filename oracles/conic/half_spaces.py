@@ -28,13 +28,7 @@ FAR = 32 * EPS  # distance from a curved cone that is rounding, relative to the 
 
 
 class HalfSpaces:
-    """The constraint ``b - A @ x`` in K, and when a point counts as satisfying it.
-
-    Attributes
-    ----------
-    impossible : list of DualVector
-        Vectors of the dual cone each of which proved that no point of the domain is feasible.
-    """
+    """The constraint ``b - A @ x`` in K, and when a point counts as satisfying it."""
 
     def __init__(self, problem: ConicProblem, held: NDArray[np.intp], tolerance: float, most: int) -> None:
         self._A, self._b, self._tolerance, self._most = problem.A, problem.b, tolerance, most
@@ -57,15 +51,12 @@ class HalfSpaces:
                 curved.setdefault(cone.alike, []).append((cone, start))
         self._groups = [_Group(one, self._norms) for one in curved.values()]
         self._blocks: dict[int, _Block] = {}  # those that were looked at, by their first rows
-        self.impossible: list[DualVector] = []
+        self.impossible: list[DualVector] = []  # each proved that no point of the domain is feasible
 
     def at(self, x: Vector, extent: Vector) -> list[FeasibilityCut]:
         """Half-spaces that exclude x, the farthest first; none if x counts as feasible.
 
-        Raises
-        ------
-        EmptyLocalizationSet
-            Some y of the dual cone has ``y @ (b - A @ z) < 0`` for all z of the domain, as ``A.T @ y`` is zero.
+        `EmptyLocalizationSet` if a y of the dual cone with ``A.T @ y`` zero has ``y @ (b - A @ z) < 0`` at all z.
         """
         excess = self._A @ x
         excess -= self._b
@@ -173,21 +164,11 @@ class HalfSpaces:
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Cones that are the same set.
-
-    Attributes
-    ----------
-    cone : Cone
-        Each of them.
-    rows : ndarray of int, shape (number of cones, dimension)
-        Rows of A of each.
-    sizes : ndarray of shape (number of cones,)
-        Norms of these rows, so that distances over these are roughly those in x; 1 where they are zero.
-    """
+    """Cones that are the same set."""
 
     cone: Cone
-    rows: NDArray[np.intp]
-    sizes: Vector
+    rows: NDArray[np.intp]  # of A of each, shape (number of cones, dimension)
+    sizes: Vector  # norms of these rows, 1 where they are zero: distances over these are roughly those in x
 
     def __init__(self, cones: Sequence[tuple[Cone, int]], norms: Vector) -> None:
         cone = cones[0][0]

@@ -111,9 +111,9 @@ def duals_of(cuts: Iterable[Cut], n_rows: int) -> list[DualVector]:
 
 
 def infeasibility_of(oracle: Constrained, found: Sequence[DualVector]) -> Infeasibility:
-    """Combine vectors of the dual cone, and rows known without any, to the y described at `ConicOracle.infeasibility`.
+    """Combine vectors of the dual cone to the y of `ConicOracle.infeasibility`, by linear programs.
 
-    The rows whose reduced costs are negative join, until there are none ("sifting").
+    Rows known without any join where their reduced costs are negative, until there are none ("sifting").
     """
     A, b, cones = oracle.problem.A, oracle.problem.b, oracle.problem.cones
     m = len(b)

@@ -50,10 +50,7 @@ class Lagrangian:
         return sparse.csr_array(self.A.T)
 
     def at(self, x: Vector, given: Vector) -> tuple[Enclosure, Enclosure]:
-        """Value at x and slope of the minorant of multipliers, which are lifted into the dual cone.
-
-        They are counted in long double, which where it is no longer than a float only makes the ends wider.
-        """
+        """Value at x and slope of the minorant of multipliers, lifted into the dual cone, counted in long double."""
         if not self.groups.known:
             raise Refuted("the dual of a cone of one's own is not known")
         problem, wide, n = self.problem, np.longdouble, len(x)
@@ -86,10 +83,7 @@ class Lagrangian:
         return Enclosure(np.array(lower), np.array(upper)), slope
 
     def minorant(self, domain: Domain, x: Vector, y: Vector) -> Minorant:
-        """The minorant of x and y, rounded so that it holds over the domain, with its witness.
-
-        A slope that is next to nothing is 0, so that no program has to be solved over the domain.
-        """
+        """The minorant of x and y, rounded so that it holds, with its witness; slopes next to nothing are 0."""
         value, slope = self.at(x, y)
         size, bounds = slope.size(), np.array(domain.bounding_box())
         (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(Enclosure(-size, size)))
@@ -99,10 +93,9 @@ class Lagrangian:
         return Minorant(float(least - chosen @ x - lost), chosen, lost, extras={POINT: x, MULTIPLIERS: y})
 
     def refined(self, x: Vector, z: Vector, s: Vector) -> Vector:
-        """A vector of the dual cone near z with ``norm_1(P @ x + c + A.T @ y)`` about as small as rounding lets it be.
+        """A vector of the dual cone near z, of ``norm_1(P @ x + c + A.T @ y)`` as small as rounding lets it be.
 
-        ``dy = -W @ A @ v`` with ``(A.T @ W @ A) @ v = r``, W the tangent planes at z. What leaves the cone by that is
-        of second order, and taken up in the next round.
+        See docs/theory_cones.md, "A solver first": what leaves the cone is taken up in the next round.
         """
         problem, A = self.problem, self.A
         if sum(cone.order**2 for cone, _ in self.groups.matrices) * A.shape[1] > MOST:

@@ -36,8 +36,7 @@ class ViolatedRows:
     def different(self, most: int) -> ViolatedRows:
         """At most so many; if there are more, without those that point nearly where a farther one points.
 
-        Where rows make up a curved boundary, as those of a semi-infinite program do, the deepest ones are neighbors of
-        each other. They would only make the linear program longer, and leave no room for those elsewhere.
+        The deepest rows of a curved boundary are neighbors: they make programs longer and leave out those elsewhere.
         """
         if len(self.units) <= most:
             return self
@@ -83,8 +82,8 @@ def too_far(
 ) -> Vector:
     """Distances of x from rows that it misses by `depths`, 0 where that is allowed of a row in the unit of its terms.
 
-    A row without entries is at an infinite distance: no x changes what it misses, of which what rounding is beside the
-    largest side is let pass, and no more. Where norms do not tell for any row, terms are looked at, by `rows`.
+    Infinite of a row without entries, unless it misses what is rounding beside the largest side. Terms are looked at,
+    by `rows`, only where norms do not tell.
     """
     distances: Vector = np.divide(depths, units, out=np.full(len(units), inf), where=units > 0.0)
     distances[(units == 0.0) & (depths <= ROUNDING * largest)] = 0.0
@@ -104,10 +103,7 @@ def too_far(
 
 
 class LinearRows:
-    """Rows ``a @ x <= b`` and ``a @ x == b``, each a cone of its own.
-
-    A look at them costs memory for a few vectors with an entry a row; nothing dense is made but the rows returned.
-    """
+    """Rows ``a @ x <= b`` and ``a @ x == b``, each a cone of its own; a look costs memory for a few vectors alone."""
 
     def __init__(
         self,

@@ -71,12 +71,7 @@ class Power(Cone):
         return self.exponent * _log(x) + (1.0 - self.exponent) * _log(y)
 
     def _log_slopes(self, x: float, y: float, size: float) -> tuple[float, float]:
-        """Logarithms of ``a r / x_p`` and ``(1 - a) r / y_p``.
-
-        The nearest point has ``x_p (x_p - x) = a r (size - r)``, ``y_p (y_p - y) = (1 - a) r (size - r)`` and
-        ``x_p**a * y_p**(1 - a) = r``. With ``r = size / (1 + exp(-t))`` logarithms of both sides of the last cross
-        once, and neither r nor ``size - r`` loses digits.
-        """
+        """Logarithms of ``a r / x_p``, ``(1 - a) r / y_p``, ``r = size / (1 + exp(-t))``: see docs/theory_cones.md."""
         a = self.exponent
 
         def parts(t: float) -> tuple[float, float, float, float, float]:

@@ -42,9 +42,8 @@ class EnclosedRows:
 def affine_below(domain: Domain, x: Vector, values: Enclosure, slopes: EnclosedRows) -> tuple[Vector, Matrix]:
     """Values at x and slopes of functions that nowhere in the domain exceed ``values + slopes @ (z - x)``.
 
-    A slope in floats is wrong by up to w, and ``w @ abs(z - x)`` is taken off the value. A variable with an end on one
-    side alone has its slope rounded towards that side, which is wrong in its favor on the other. Where there is no end
-    at all nothing is taken off: there a slope other than 0 proves nothing.
+    See docs/theory_methods.md, "Quadratic objectives". Where there is no end at all nothing is taken off: there a slope
+    other than 0 proves nothing.
     """
     lower, upper = domain.bounding_box()
     left, right = (np.nextafter(np.abs(side), np.inf) for side in (x - lower, upper - x))
@@ -97,7 +96,7 @@ class Quadratic:
     def square_tangents(self, x: Enclosure) -> tuple[Enclosure, Enclosure, EnclosedRows]:
         """Values of all squares at x, and affine functions below them: their values at x and their slopes.
 
-        For any number s, ``w/2 (r @ z)**2 >= s (r @ z) - s**2 / (2 w)``; the best is ``w r @ x``, which is rounded.
+        ``s (r_i @ z) - s**2 / (2 w)`` for any number s; the best is ``w r @ x``, which is rounded.
         """
         roots, weights = self.squares.roots, self.squares.weights
         along = self.squares.along(x)
@@ -133,8 +132,7 @@ class Quadratic:
 class ConvexPart:
     """f less some squares, made convex: a function g below that on the domain, whose tangents are cuts.
 
-    With D >= 0 the diagonal that what is left of P may lack of being positive semidefinite, and m the middle of the
-    domain's bounds, ``g(z) = f(z) - squares(z) + 1/2 (z - m) @ D @ (z - m) - K``, K the largest of the new term.
+    ``g(z) = f(z) - squares(z) + 1/2 (z - m) @ D @ (z - m) - K``, see docs/theory_methods.md, "Quadratic objectives".
     """
 
     def __init__(self, form: Quadratic, squares: Squares | None, lack: Vector) -> None:

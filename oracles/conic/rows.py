@@ -54,9 +54,8 @@ def domain_of_rows(
 ) -> Box | Polyhedron | None:
     """``{x : A x == b on the equations, A x <= b on the inequalities}``; `None` if that is empty.
 
-    An inequality of one variable becomes its bound, however far away. Where there is none the radius stands in, as a
-    promise (`promised_bounds`). For a quadratic objective the interior point is near the center, as a quadratic is
-    large far out.
+    Inequalities of one variable become bounds, else the radius is one, as a promise (`promised_bounds`). For a
+    quadratic objective, which is large far out, the interior point is near the center.
     """
     counts = n_entries(A)
     missed = np.r_[np.abs(b[equations][counts[equations] == 0]), -b[inequalities][counts[inequalities] == 0]]
@@ -112,8 +111,7 @@ def _near_one(rows: Matrix, sides: Vector) -> tuple[Matrix, Vector]:
 def promised_bounds(lower: Vector, upper: Vector, free: FreeSpace) -> tuple[Vector, Vector, NDArray[np.bool_]]:
     """Bounds that are finite, as they are, and the radius in place of infinite ones; which of them are only promised.
 
-    Beside a finite bound the other side is as far from the center as the radius says, or from that bound, where it is
-    the farther one. So a variable from 5e4 on is promised to be at most 5e4 and the radius.
+    Beside a finite bound the other side is so far from the center, or from that bound where it is the farther one.
     """
     promised = np.isinf([lower, upper])
     least = np.minimum(free.center, np.where(promised[1], np.inf, upper)) - free.radius

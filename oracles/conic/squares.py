@@ -22,21 +22,11 @@ SHARES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10)  # of squares, which make up
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """``1/2 sum_i w_i (r_i @ z)**2``, which ``1/2 z @ (P + D) @ z`` exceeds by a convex function.
+    """``1/2 sum_i w_i (r_i @ z)**2``, which ``1/2 z @ (P + D) @ z`` exceeds by a convex function."""
 
-    Attributes
-    ----------
-    roots : csr_array of shape (k, n)
-        The r_i.
-    weights : ndarray of shape (k,)
-        The w_i, next to 1.
-    lack : ndarray of shape (n,)
-        The diagonal of D, next to 0; zero in blocks in which P is positive definite beyond rounding.
-    """
-
-    roots: sparse.csr_array
-    weights: Vector
-    lack: Vector
+    roots: sparse.csr_array  # the r_i, shape (k, n)
+    weights: Vector  # next to 1
+    lack: Vector  # the diagonal of D, next to 0; zero in blocks in which P is definite beyond rounding
 
     @cached_property
     def along(self) -> EnclosedProduct:
@@ -57,10 +47,8 @@ def dense_where_full(matrix: sparse.csr_array) -> Any:
 def squares_of(P: sparse.csr_array) -> Squares:
     """Take a form apart, block by block: variables that no entry of P joins share no square.
 
-    With the eigenvalues l and eigenvectors v of a block, the r are ``sqrt(l - t) v``, t what rounding does to an
-    eigenvalue; eigenvalues of this size are left out. The weights ``1 - e`` take the smallest share e of a list for
-    which D is 0 or, where it is for none, as small as they let it be. Where D is not 0, and in some variable much
-    larger than with the eigenvectors of the block in its own units (`in_own_units`), these take their place.
+    See docs/theory_methods.md, "Quadratic objectives". Weights ``1 - e`` take the smallest share e of a list for which
+    D is 0, or as small as they let it be. Where D is much larger so, eigenvectors are those in the block's own units.
     """
     n = P.shape[0]
     entries, columns, counts, weights = [], [], [], []

@@ -168,13 +168,7 @@ def _spread(values: Vector, places: Indices, size: int) -> Vector:
 
 
 class BeforeRounding(Bank):
-    """A bank with its `rounding` among its errors: what follows from it holds for the kernels that were meant.
-
-    A kernel in single precision, or a matrix that lacks a little to be positive semidefinite, is one problem as it is
-    kept, and another one as it was meant. Where weights of kernels add up to 1 the difference is small and mostly does
-    not matter. In a mixed norm a kernel may have a weight of 1e6: its rounding is then as large as another kernel, and
-    the sum may have negative eigenvalues, for which there is no bound at all.
-    """
+    """A bank with its `rounding` among its errors, for the kernels that were meant: see docs/theory_smooth_mkl.md."""
 
     def __init__(self, bank: KernelBank) -> None:
         super().__init__(bank)

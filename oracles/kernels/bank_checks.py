@@ -88,8 +88,7 @@ def check_positive_semidefinite(
 ) -> float:
     """Raise `InvalidArgument` if the kernel has no positive trace, or an eigenvalue negative beyond rounding.
 
-    Beyond rounding means below -1e-8 times the trace (-1e-6 in float32). A Cholesky factorization of the kernel so
-    shifted decides; the eigenvalues are computed only for the message. Returned is by how much, about, the diagonal has
+    Beyond rounding is below -1e-8 times the trace (-1e-6 in float32). Returned is by how much, about, the diagonal has
     to grow, relative to it, until the kernel is positive semidefinite: 0 where that is rounding in its precision.
     """
     trace = float(np.trace(kernel, dtype=float))

@@ -27,9 +27,8 @@ Side = Any
 class SharedPoints:
     """Points as all families of a bank read them: once in memory, in double precision.
 
-    Where entries are computed in single precision, they are kept as ``(X - center) / 2**exponent``, numbers of at most
-    1 in size (sparse points are not centered): kernels do not change if points are moved, the rates undo the factor,
-    and distances and rates then fit into single precision.
+    For entries in single precision they are ``(X - center) / 2**exponent``, at most 1 in size and not centered if
+    sparse: distances and rates, which undo the factor, then fit into it.
     """
 
     def __init__(self, points: Points, single: bool) -> None:
@@ -72,10 +71,9 @@ class SharedPoints:
 
 
 class FamilyPoints:
-    """Points on some features: those that are equal there are one.
+    """Points on some features: those that are equal there are one; sparse ones are kept as CSR.
 
-    `index` tells where each point is among the `n_distinct` that differ; sparse ones are kept as CSR. Of a point
-    `most_entries` numbers differ from 0 at most; d if dense.
+    `index` tells where each is among the `n_distinct`; of a point `most_entries` at most are not 0, d if dense.
     """
 
     def __init__(self, shared: SharedPoints, points: Points, features: Indices, misplaced: float) -> None:

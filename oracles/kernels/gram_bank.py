@@ -333,10 +333,8 @@ def empty_store(n_kernels: int, n_points: int, dtype: DTypeLike, memory_limit: i
 class PairRows:
     """Entries of all kernels at one pair of points next to each other, for the pairs that were asked for.
 
-    To copy the entries of a pair out of the halves takes about as long as to read them there once, so a pair is copied
-    the first time it is asked for, and then kept. Support vectors change little from one query to the next: a run
-    copies the pairs of its support vectors, on most data a small part of all. Sums are over the copied rows, in an
-    order that does not depend on when they were copied.
+    A copy takes as long as reading once, and support vectors change little from query to query: so a pair is copied
+    when first asked for, then kept. Sums are in an order that does not depend on when.
     """
 
     def __init__(self, packed: NDArray[np.floating], kernels: Indices) -> None:

@@ -25,12 +25,7 @@ MOST = 64
 
 
 class PolynomialFamily(KernelFamily):
-    """Kernels ``(1 + x @ y)**t`` on some features.
-
-    An inner product of d numbers is off by at most ``d / 2 * EPS`` times the product of the norms, so ``1 + x @ y`` by
-    ``(d + 3) / 2 * EPS`` times ``R = sqrt((1 + x @ x) * (1 + y @ y))``, the root of the product of two diagonal
-    entries, which it does not exceed itself; and its power by ``t (d + 4) / 2 * EPS * R**t``.
-    """
+    """Kernels ``(1 + x @ y)**t`` on some features: see docs/theory_smooth_mkl.md, "Polynomial kernels", for errors."""
 
     def __init__(self, points: FamilyPoints, degrees: Vector) -> None:
         self.degrees = degrees

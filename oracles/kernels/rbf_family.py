@@ -32,11 +32,7 @@ AT_ONCE = 1 << 16
 
 
 class RBFFamily(KernelFamily):
-    """Kernels ``exp(-D / (2 s**2))``, D the squared distances on some features.
-
-    Points that are equal on these features are one point here. Sums over many widths are taken over fewer, see
-    `WidthInterpolation`.
-    """
+    """Kernels ``exp(-D / (2 s**2))`` of squared distances D, equal points being one, many widths interpolated."""
 
     def __init__(self, points: FamilyPoints, widths: Vector, single: bool) -> None:
         self.points, self.widths, self.single = points, widths, single
@@ -97,10 +93,7 @@ class RBFFamily(KernelFamily):
         return speeds
 
     def _error(self, single: bool, precise: bool) -> float:
-        """How wrong an entry may be, over the diagonal: derived in docs/theory_smooth_mkl.md, "Kernels on the fly".
-
-        It is in single precision or not; distances are `precise` where they are in double precision.
-        """
+        """Error of an entry over the diagonal, with distances in double if `precise`: docs/theory_smooth_mkl.md."""
         u, d = (2.0**-24 if single else 0.5 * EPS), self.points.features.size
         u_of_distance = 0.5 * EPS if precise else 2.0**-24
         # As for points that are kept in other units, see `SharedPoints`.
@@ -174,20 +167,9 @@ def _squares(table: Matrix) -> list[Matrix]:
 class WidthInterpolation:
     """Interpolation of kernels ``exp(-D * rate)`` between Chebyshev points of ``log(rate)``.
 
-    As a function of ``u = log(rate)`` a kernel ``exp(-D * exp(u))`` is at most 1 in size where ``abs(imag(u))`` is at
-    most pi / 2, so that interpolation at m Chebyshev points of an interval of half-length L errs by at most
-    ``4 * r**(1 - m) / (r - 1)`` for all D >= 0, where ``(r - 1 / r) * L / 2 = pi / 2`` [1]_. If the m for the error
-    that is allowed is below the number of rates, sums are taken at m nodes and mapped to the rates; else at the rates.
-
-    The map is the barycentric formula. What is wrong at the nodes grows by at most ``growth = 1 + 2 / pi * log(m)``,
-    the Lebesgue constant; the formula's own rounding is that of sums of m terms, ``(3 m + 8) growth`` times the unit
-    roundoff [2]_; that of a logarithm moves a node or a rate by so much of itself, and a kernel by x exp(-x) <= 0.37
-    of it.
-
-    References
-    ----------
-    .. [1] Trefethen (2013), "Approximation theory and approximation practice", theorems 8.2 and 15.2.
-    .. [2] Higham (2004), "The numerical stability of barycentric Lagrange interpolation", IMA J. Numer. Anal. 24.
+    See docs/theory_smooth_mkl.md, "Many widths on the fly": at m nodes if they are fewer than the rates, else at these.
+    Trefethen (2013), "Approximation theory and approximation practice", theorems 8.2 and 15.2; Higham (2004), "The
+    numerical stability of barycentric Lagrange interpolation", IMA J. Numer. Anal. 24.
     """
 
     def __init__(self, rates: Vector, allowed: float) -> None:

@@ -88,14 +88,7 @@ def unpacked(masks: Masks, n_columns: int) -> NDArray[np.bool_]:
 
 
 def exactness_of(n_bytes: int) -> float:
-    """By how much an entry in single precision may differ from the kernel, over its diagonal.
-
-    The sum of the squared differences on the features of a byte is rounded once, from double precision. In the sum over
-    the bytes it takes part in 3 roundings if these are 8, in at most 4 if they are fewer, and in one for each 8 of them
-    and in 8 more if they are more; and the product with the rate is rounded. So the exponent t is off by ``r * t``, r
-    being that many roundings, and ``2**-t`` by at most ``r * max(x * exp(-x)) = r / e``. Numbers below 2**-126 may be
-    lost, in the sums of squares, which the rate magnifies, and in the power.
-    """
+    """Error of an entry in single precision, over its diagonal: see docs/theory_smooth_mkl.md, "Kernels on subsets"."""
     roundings = 2.0 + (3.0 if n_bytes == 8 else 4.0 if n_bytes < 8 else 8.0 + n_bytes / 8.0)
     lost = 2.0**-126 * (n_bytes * LARGEST_RATE + 1.0)
     return 1.001 * (roundings * SINGLE / 2.718 + OF_POWER) + lost

@@ -42,12 +42,7 @@ def jobs_of(
 
 
 def most_worth(costs: Matrix, uses: Counts, capacities: Counts, u: Vector, sign: int, in_fractions: bool) -> Fraction:
-    """Upper bound on ``-sign costs - u`` summed over jobs that fit their agents, by dynamic programming.
-
-    ``best[c]`` is the largest worth of jobs of sizes that add up to at most c; each job is looked at once:
-    ``best[c] = max(best[c], best[c - size] + worth)``. In floats worths are rounded up, and a sum of n positive ones is
-    too small by at most n - 1 roundings of its own size; fractions are counted in whole numbers of their unit.
-    """
+    """Upper bound on ``-sign costs - u`` over jobs that fit their agents: see docs/theory_benders.md, "Knapsacks"."""
     total, rounding = Fraction(0), Fraction(0) if in_fractions else exact(EPS) * (len(u) + 2)
     worths = ((Fractions if in_fractions else Floats).of(-sign * costs) - u).above()
     for row, sizes, capacity in zip(worths, uses, capacities.tolist(), strict=True):
@@ -80,11 +75,7 @@ def customers_of(
 
 
 def least_cost(opening: Vector, costs: Matrix, u: Vector, in_fractions: bool) -> Bound:
-    """Lower bound on the cost of any relaxed solution with prices u: ``sum_i min(0, f_i + sum_j min(0, c_ij + u_j))``.
-
-    A facility serves those who pay for it and opens if that earns its opening cost: this is the optimum itself, in
-    floats less what its sums may have been rounded.
-    """
+    """Lower bound on the cost of any relaxed solution with prices u: see docs/theory_benders.md, "Facilities"."""
     numbers = Fractions if in_fractions else Floats
     earned = (numbers.of(costs) + u).minimum(0.0).sum(axis=1)
     bound: Bound = (earned + opening).minimum(0.0).sum().below()

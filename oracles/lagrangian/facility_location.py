@@ -222,8 +222,8 @@ def opened_along(opening: Vector, costs: Matrix, orders: list[NDArray[np.intp]])
 def _improved(opening: Vector, costs: Matrix, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Steepest descent by opening, closing, or exchanging one facility (Whitaker 1983), O(m n) a step.
 
-    Let d1 and d2 be the costs of the two cheapest open facilities of a customer. Exchanging r for i changes the cost by
-    what opening i does, minus the opening cost of r, plus for each customer of r ``min(d2, c_i) - min(d1, c_i)``.
+    d1, d2 are a customer's two cheapest. r for i costs what opening i does, less r's opening cost, and for each
+    customer of r ``min(d2, c_i) - min(d1, c_i)``.
     """
     chosen = chosen.copy()
     tolerance = 1e-12 * float(opening.sum() + np.abs(costs).max(axis=0).sum())

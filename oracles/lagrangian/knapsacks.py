@@ -29,11 +29,7 @@ class Knapsacks:
 def best_choices(worth: Matrix, size: NDArray[np.int64], capacity: NDArray[np.int64]) -> NDArray[np.bool_]:
     """0-1 choices of the largest worth within the capacities, a row a knapsack.
 
-    Sort the items by their worth per size. U is the value of the linear relaxation, which takes them in this order up
-    to part of one, the break item, with r worth per size. L is the value of a solution: the items before the break
-    item, then those after it that fit. A choice that differs from this order in item j is worth at most
-    ``U - abs(worth_j - r size_j)``: where that is below L, the item is settled (Dembo & Hammer 1980). Dynamic
-    programming decides on the others.
+    Bounds settle most (Dembo & Hammer 1980, see docs/theory_benders.md), dynamic programming decides on the others.
     """
     wanted = (worth > 0) & (size <= capacity[:, None])
     chosen: NDArray[np.bool_] = wanted & (size == 0)

@@ -55,7 +55,7 @@ def tree_of(distances: Matrix, special: int, witness: Mapping[str, Any], in_frac
 def least_one_tree(distances: Matrix, special: int, u: Vector, in_fractions: bool) -> Fraction:
     """Lower bound on ``d[i, j] + u[i] + u[j]`` over the edges of any 1-tree, by Prim's algorithm.
 
-    It compares and never adds, so that the tree is minimal to the last bit; the costs are lowered by their rounding.
+    It compares and never adds: the tree is minimal to the last bit, and costs are lowered by their rounding.
     """
     numbers, step = Fractions if in_fractions else Floats, max(1, _BLOCK // len(u))
     some = [slice(first, first + step) for first in range(0, len(u), step)]
@@ -90,9 +90,8 @@ def flow_of(
 ) -> Examined | None:
     """Cost of flows along paths, and the flow on the arcs of finite capacity; of one origin, or of all.
 
-    That commodities of origin o use arc e is number ``o * len(arcs) + e`` of the witness, origins counted in the order
-    of their nodes. At most one arc of an origin leads to each node, so that there is one way back from a destination.
-    That way has to end at the origin, and what passes an arc is the sum of the demands of those who came by.
+    Use of arc e by the o-th origin, in the order of nodes, is number ``o * len(arcs) + e`` of the witness. One arc of
+    an origin leads to a node at most: the one way back has to end there, and flows are sums of demands.
     """
     origins, of = np.unique(commodities[:, 0], return_inverse=True)
     n, count = 1 + int(max(arcs.max(), commodities.max())), len(arcs)
@@ -133,12 +132,7 @@ def least_flow_cost(
     u: Vector,
     in_fractions: bool,
 ) -> Fraction:
-    """Lower bound on ``(costs + u) @ flows`` of any flows that meet the demands, by potentials of the nodes.
-
-    ``p_head <= p_tail + length`` for all arcs and ``p_origin <= 0``: then no path from the origin to t is shorter than
-    p_t. The method of Bellman and Ford stops where these hold. In floats they hold up to the rounding of the sum, which
-    counts once for each arc of a path.
-    """
+    """Lower bound on ``(costs + u) @ flows`` that meet the demands: see docs/theory_benders.md, "Paths"."""
     n = 1 + int(max(arcs.max(), commodities.max()))
     origins, of = np.unique(commodities[:, 0], return_inverse=True)
     by_head = np.argsort(arcs[:, 1], kind="stable")

@@ -76,10 +76,8 @@ def restricted_master(
 ) -> Matrix:
     """Weights of the cheapest average among those of least total violation (Dantzig & Wolfe 1960).
 
-    ::
-
-        min  sign * costs @ w   subject to   activities @ w - over + under == rhs (under without cost for inequalities),
-             the weights of each summand add up to 1, over and under (of equations) within those of least sum
+    ``min sign * costs @ w`` with ``activities @ w - over + under == rhs`` (under is free for inequalities), the weights
+    of each summand adding up to 1, over and under (of equations) within those of least sum.
     """
     from scipy.optimize import linprog  # only here: the import takes time
 

@@ -18,14 +18,7 @@ BOUNDED = 0.5
 
 
 def cold_start(dual: Separable, pieces: Pieces, kernel: WeightedKernel, most_points: int, max_steps: int) -> Vector:
-    """Feasible signed dual variables, ndarray of shape (n,).
-
-    A machine is solved on a random part of the points, a share s of them, with bounds and sum such that its decision
-    values are those of all points: ``C / s`` in place of C. Where its variables are mostly at bounds the best response
-    to its decision values is near the solution: a variable is at the bound that its margin tells. Where they are
-    mostly free margins tell little. Then a machine of the same points with the bounds of all is the start, if 0 is a
-    feasible value for the others.
-    """
+    """Feasible signed dual variables, ndarray of shape (n,): see docs/theory_machines.md, "The start"."""
     n = pieces.n_points
     m = min(max(LEAST_SAMPLE, int(SHARE * n)), most_points)
     if n < 2 * m:

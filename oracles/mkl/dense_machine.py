@@ -57,10 +57,8 @@ class CombinedKernel:
 class DenseMachine(SVMMachine):
     """Combines the kernels of all points, ``8 n**2`` bytes, in a `room` that others may share, and solves there.
 
-    From one solution to the next few dual variables change. With b' those before, ``S_k(b) = S_k(b') +
-    (b - b') @ K_k @ (b + b')``, which reads the pairs of a changed entry and a support vector only: the forms are
-    updated in this way where it reads at most 3/4 of the pairs of support vectors, and `most_updates` times in a row at
-    most, so that rounding does not pile up.
+    Forms are updated by ``S_k(b) = S_k(b') + (b - b') @ K_k @ (b + b')`` where that reads at most 3/4 of the pairs of
+    support vectors, at most `most_updates` times in a row, so that rounding does not pile up.
     """
 
     def __init__(

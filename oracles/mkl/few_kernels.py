@@ -18,17 +18,7 @@ STORED = 0.25
 
 
 class FewKernels:
-    """The kernels that are in use, and the quadratic forms of all kernels when they were asked for last.
-
-    Let ``S_k(b) = b @ K_k @ b``. Its root is a seminorm, so with b' of known forms and ``D = b - b'``
-
-        S_k(b) <= (sqrt(S_k(b')) + sqrt(D @ K_k @ D))**2.
-
-    The second root is at most ``norm(D, 1)`` times the root of the largest diagonal entry, and at most ``norm(D)``
-    times that of the trace. If no kernel has a negative entry, positive and negative entries of D count against each
-    other: with ``t = sum(D)`` it is at most ``sqrt((norm(D, 1)**2 + t**2) / 2)`` times the root of the largest diagonal
-    entry. docs/theory_kernels.md has the proofs.
-    """
+    """The kernels in use, and all quadratic forms when last asked for: bounds are in docs/theory_kernels.md."""
 
     def __init__(self, bank: KernelBank, memory_budget: int) -> None:
         self._bank, self._memory = bank, STORED * memory_budget

@@ -168,8 +168,8 @@ def products_between(bank: KernelBank, weights: Vector, b: Vector, exact: bool) 
 def _products_in_floats(bank: KernelBank, w: Vector, b: Vector, support: Indices) -> tuple[Vector, int]:
     """``sum_k w_k K_k @ b`` at each point, and how often a term of it is rounded at most.
 
-    Entries are read in square tiles, those between two points of the support once. A term is rounded once for each
-    kernel of its part, as often as a few columns are added up, and once for each time that these are added.
+    Once for each kernel of its part, as often as a few columns are added up, and for each time that these are added.
+    Entries are read in square tiles, those between two points of the support once.
     """
     x, others = b[support], np.flatnonzero(b == 0)
     on, off, m = np.zeros(support.size), np.zeros(others.size), support.size
@@ -224,9 +224,8 @@ def proven_by(bank: KernelBank, loss: LossDual, b: Vector, exact: bool) -> Prove
 def forms_together(bank: KernelBank, B: NDArray[np.float64]) -> Floats:
     """``b @ K_k @ b`` for each kernel and each column b of an array of shape (n, q): each entry is read once for all.
 
-    Entries are read in square tiles, those off the diagonal for both sides. A term is rounded as often as a tile is
-    long, twice, and once for each tile. The sizes of the terms add up to ``c @ abs(K_k) @ c`` at most, where c is at
-    each point the largest ``abs(b)`` of all columns: that is summed, too, as nothing is taken for granted of kernels.
+    See docs/theory_kernels.md, "In floats first". A term is rounded twice as often as a tile is long, and once for each
+    tile. The sizes of terms are summed, too, as nothing is taken for granted of kernels.
     """
     points = np.flatnonzero(B.any(axis=1))
     X, p, (u, q) = B[points], bank.n_kernels, (points.size, B.shape[1])
@@ -307,17 +306,8 @@ def hyperplane_above(
 ) -> Numbers:
     """The primal objective of a hyperplane of dual variables b, a bias and weights m, not negative: from above.
 
-    Where entries are known up to an error e times the roots of their diagonal entries, decision values are wrong by ``e
-    s(b)`` times the root of the diagonal entry, ``s(b) = sum_i abs(b_i) sqrt(K(m)_ii)``, and by their rounding. All
-    points together may lose more than f can: of a hinge, plain or squared, the best x has ``norm(x, 1) <= 2 f``, as
-    ``x @ K @ x <= norm(x, 1)`` by the optimality of the multiple 1 of x. With any t, decision values v, each wrong by
-    c_i, and norms N,
-
-        f <= N + sum_i max over x_i of (slope_i x_i + c_i abs(x_i)) <= N + (the same less t abs(x_i)) + 2 t f,
-
-    of which f is bounded, too: by ``t = max c``, and by a t that is as large as what sums of the bank may be wrong by.
-    A machine was solved on such sums, and its hyperplane is good for these; in the entries it loses a little at each of
-    many points, which the subtracted term forgives. Every solution is in the finite `box`, in which x is sought.
+    Proven in docs/theory_kernels.md, "Forgiven losses", with ``tau = max c`` and one as large as what sums of the bank
+    may be wrong by. Every solution is in the finite `box`, in which x is sought.
     """
     found = products_between(bank, m, b, exact) if products is None else products
     _check_finite(*found[exact:])

@@ -135,11 +135,7 @@ def excess(constant: Any, slope: Any, proof: Proven, weights: WeightCosts, c: Ve
 
 
 def least(proof: Proven, weights: WeightCosts) -> Any:
-    """The least value over all weights of what the best multiple of the dual variables proves; None if not known.
-
-    ``t linear - t**2 quadratic - cost(t**2 F / 2)``: the cost is the largest entry, over groups ``(sum_j
-    sqrt(max_k))**2``, or the conjugate of r. t is found in floats: whatever it is, what is counted is proven.
-    """
+    """The least value over all weights of what the best multiple of the dual variables proves; None if not known."""
     numbers = type(proof.linear)
     cost = weights.cost_of_multiples(numbers.of(proof.forms))
 
@@ -174,9 +170,8 @@ def upper_at(
 ) -> Numbers:
     """The primal objective of a hyperplane of dual variables b and a bias, of which the targets' `offset` is taken.
 
-    Decision values, without bias, may be `wrong` at each point by so much. The `norms` cost ``factor / 2 b @ decision``
-    unless given, which is wrong, too: together the errors e count ``abs(factor b_i / 2 - x_i) e_i`` at each point, and
-    ``abs(x_i) e_i`` otherwise. ``forgiven * abs(x_i)`` is subtracted from the loss at each point.
+    `decision`, without bias, is `wrong` by e_i, and so are norms of ``factor / 2 b @ decision`` unless given: together
+    ``abs(factor b_i / 2 - x_i) e_i``, else ``abs(x_i) e_i``. ``forgiven * abs(x_i)`` is taken off the loss.
     """
     shift, v, e = numbers.of(bias) - loss.offset, numbers.of(decision), numbers.of(wrong)
     about = numbers.of(b) * factor * 0.5 if norms is None else None

@@ -23,19 +23,10 @@ HALVINGS, DESCENT = 50, 1e-4
 def free_newton(
     pieces: Pieces, kernel: WeightedKernel, b: Vector, decision: Vector, most_columns: int, accuracy: float
 ) -> tuple[Vector, Vector, int]:
-    """Newton's method on ``1/2 v @ K @ v`` plus the losses at ``K @ v + bias``, which a ridge makes smooth [1]_.
+    """Newton's method on ``1/2 v @ K @ v`` plus the losses at ``K @ v + bias``, which a ridge makes smooth.
 
-    Let z be the best response to ``K @ v``, and F those of its variables that are free. A step d from v brings the
-    others to z, and is, with ``sum(d) = 0``,
-
-        (K d)_F + ridge_F d_F + bias = ridge_F (z - v)_F.
-
-    Conjugate gradients solve this by products with K, preconditioned by what some of its columns tell. A residual r
-    costs ``1/2 sum(r**2 / ridge)`` of the gap at most, which is held to a share of it.
-
-    References
-    ----------
-    .. [1] Chapelle (2007), "Training a Support Vector Machine in the Primal", Neural Computation 19.
+    See docs/theory_machines.md, "Squared losses". Chapelle (2007), "Training a Support Vector Machine in the Primal",
+    Neural Computation 19.
     """
     dual, L, v, f, best, rounds, stale = pieces.dual, _columns(kernel, most_columns), b, decision, (b, decision), 0, 0
     least = nearest = np.inf
@@ -95,10 +86,7 @@ def _columns(kernel: WeightedKernel, most: int) -> Matrix:
 def _direction(
     dual: Separable, kernel: WeightedKernel, L: Matrix, z: Vector, v: Vector, left: float
 ) -> tuple[Vector, Vector]:
-    """The step d from v, see `free_newton`, and ``K @ d``; a residual may cost `left`.
-
-    The preconditioner is the ridge and ``L_F @ L_F.T``, inverted by Woodbury's formula, on the sum 0.
-    """
+    """The step d from v and ``K @ d``, preconditioned by ridge and ``L_F @ L_F.T``; a residual may cost `left`."""
     assert dual.ridge is not None
     free = dual.free(z)
     ridge, d, step = dual.ridge[free], z - v, np.zeros(v.size)

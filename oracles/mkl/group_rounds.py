@@ -46,20 +46,16 @@ class Part:
 
 @dataclass(slots=True, eq=False)
 class Round:
-    """All machines at the same weights: what they prove, value and upper, at the best weights c of the groups for it.
-
-    They were solved at the weights `solved` of the groups; both are None where there is one group. `unsure` is how much
-    of ``upper - value`` is the error of the forms, about.
-    """
+    """All machines at the same weights: what they prove, value and upper, at the best weights c of the groups."""
 
     parts: list[Part]
     proof: Proven
     w: Vector
-    solved: Vector | None
+    solved: Vector | None  # the weights of the groups there; as c, None where there is one group
     c: Vector | None
     value: float
     upper: float
-    unsure: float = 0.0
+    unsure: float = 0.0  # about how much of ``upper - value`` is the error of the forms
 
 
 class GroupRounds:
@@ -127,10 +123,9 @@ def started(c: Vector, solved: Vector) -> Vector:
 
 
 def extrapolated(tried: list[Vector], found: list[Vector], least: float) -> Vector:
-    """Anderson's extrapolation of a fixed point of positive weights, in their logarithms; none less than the least.
+    """Anderson's extrapolation of a fixed point of positive weights, in logarithms; none less than the least.
 
-    The affine combination of the rounds for which ``found - tried`` is least in norm, Walker & Ni (2011). Nothing rests
-    on it: any c gives a cut, and the next round proves how good this one is.
+    The affine combination for which ``found - tried`` is least in norm, Walker & Ni (2011): any c gives a cut.
     """
     # A weight that is held at the least one does not move, wherever it would go.
     at, to = (

@@ -81,12 +81,7 @@ def error_of_forms(b: Vector, slack: float, slack_of_trace: float) -> tuple[floa
 
 
 class MatrixFreeMachine(SVMMachine):
-    """Keeps ``M = (K_k @ b)_k``, ``8 n p`` bytes, and solves on working sets of points.
-
-    At weights w the decision values of b are ``M @ w``, the quadratic forms ``b @ M``, and the rows of the curvature
-    those of M: none of them reads a kernel. Steps on a working set change few dual variables; the decision values
-    follow by the kernels of non-zero weight, and M, at the end, by the changed variables in all kernels.
-    """
+    """Keeps ``M = (K_k @ b)_k``, ``8 n p`` bytes, and solves on sets of points: see docs/theory_machines.md."""
 
     frugal = True
 

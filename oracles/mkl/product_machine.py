@@ -17,9 +17,8 @@ COPIES = 6
 class ProductMachine(MatrixFreeMachine):
     """Solves on the one kernel ``exp(-sum(d_k D_k))`` of some weights, which other weights turn into another kernel.
 
-    At each weights the products with the dual variables are computed anew, from those of the last solution, and steps
-    on working sets lead from there. Points times the roots of the weights, and what is made of them, ``48 n p`` bytes,
-    count as part of the budget; blocks of the kernel of 4 MiB do not.
+    Products with the last dual variables are computed anew at each weights. Scaled points and what is made of them,
+    ``48 n p`` bytes, count as part of the budget; blocks of the kernel of 4 MiB do not.
     """
 
     def __init__(

@@ -23,20 +23,7 @@ def is_classification(of: LossDual) -> bool:
 
 
 def for_exact_kernel(svm: SVMSolution, dual: LossDual, error: float) -> SVMSolution:
-    """The solution with objectives and gap that hold for every kernel near the one that it was certified for.
-
-    The solver knows of a hyperplane what it loses at each point if all entries are as wrong as they can be, together
-    ``norm(C, 1) * error * norm(b, 1)``. Of the optimum less is needed. Let ``f(K)`` be the maximum over x of ``norm(x,
-    1) - 1/2 x @ K @ x``, the ridge being part of K, and x attain it. As ``t x`` is feasible for all t from 0 to 1,
-    ``x @ K @ x <= norm(x, 1)``, so that ``norm(x, 1) <= 2 f(K)``. K, unlike a K' that was rounded, is positive
-    semidefinite: ``-1/2 x @ K @ x <= 1/2 b @ K @ b - x @ K @ b``. If the kernel K' of the solution differs from K by at
-    most `error` in each entry, then with P the primal objective for K',
-
-        f(K) <= P + error / 2 * norm(b, 1)**2 + error * norm(b, 1) * norm(x, 1),
-
-    and the last norm is at most ``2 f(K)``. Where this gives the bound, all that is added to P counts
-    ``1 / (1 - 2 error norm(b, 1))`` times: `stretch`.
-    """
+    """The solution with objectives and gap that hold for every kernel nearby: see docs/theory_smooth_mkl.md."""
     size = float(np.abs(svm.signed_dual).sum()) * (1 + EPS * svm.signed_dual.size)
     on_form, of_decision = 0.5 * error * size**2, error * size
     primal = svm.primal_objective

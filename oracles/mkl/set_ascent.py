@@ -39,12 +39,7 @@ ALONE, MOVES = 6, 10
 
 
 class SetAscent:
-    """Raises ``L(b) - 1/2 b @ K @ b`` by solving it in the variables of some points, the others being held.
-
-    Each set takes in the variables that are free, which so keep their second-order model, and the points that violate
-    the optimality conditions most. Where many variables are free the sets grow with them, as far as memory
-    goes; beyond, where all losses are curved, Newton's method takes all of them at once by products with K.
-    """
+    """Raises ``L(b) - 1/2 b @ K @ b`` in the variables of one set after another: see docs/theory_machines.md."""
 
     def __init__(
         self,

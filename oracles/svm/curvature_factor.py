@@ -13,12 +13,9 @@ SINGULAR = 1e-13
 
 
 def curvature_factor(K_FF: Matrix, U: Matrix) -> Matrix | None:
-    """Factor R of the Hessian of ``max over a of sum(a) - 1/2 sum_k b_k S_k(a)`` in b.
+    """Factor R of the Hessian of ``max over a of sum(a) - 1/2 sum_k b_k S_k(a)`` in b: ``R = P L^-1 U``.
 
-    As long as the free support vectors F stay the same, their signed duals v_F and the bias solve a linear system in
-    which b stands in the matrix; its derivative gives, with ``K_FF = L L'`` and P the projection off ``L^-1 1``,
-
-        Hessian = U' (K_FF^-1 - K_FF^-1 1 1' K_FF^-1 / (1' K_FF^-1 1)) U = R'R,    R = P L^-1 U.
+    ``K_FF = L L'``, P projects off ``L^-1 1``; see docs/theory_machines.md, "Second derivatives of the SVM's value".
     """
     if U.shape[0] == 0:
         return None

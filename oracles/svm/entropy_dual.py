@@ -31,9 +31,9 @@ HALVINGS, DESCENT = 40, 1e-4
 
 
 class EntropyDual(LossDual):
-    """``max sum_i C_i h(y_i b_i / C_i) - 1/2 b @ K @ b`` over ``0 <= y * b <= C``, ``sum(b) == 0``.
+    """``max sum_i C_i h(y_i b_i / C_i) - 1/2 b @ K @ b`` over ``0 <= y * b <= C``, ``sum(b) == 0``, h the entropy.
 
-    h is the entropy, ``C log(1 + exp(-y f))`` the loss at decision values f, ``b = y C / (1 + exp(y f))`` inside.
+    ``C log(1 + exp(-y f))`` is the loss at decision values f, ``b = y C / (1 + exp(y f))`` inside.
     """
 
     __slots__ = ("C", "linear", "lower", "upper", "y")
@@ -54,12 +54,7 @@ class EntropyDual(LossDual):
             raise InvalidArgument(f"`y` must have {n_points} labels, one per point, got {self.y.size}")
 
     def proves(self, x: Numbers, moved: float) -> tuple[Numbers, Numbers]:
-        """See `LossDual.proves`.
-
-        With ``d(u) = (1 + u) log(1 + u) - u`` the entropy is ``1 - d(p - 1) - d(-p)``. A feasible point is found by
-        moving the variable that has most room r, more than twice `moved`: the slope of its entropy on the way is at
-        most ``log(2 C / r)``. Where none has it all that is said is that entropies are not negative.
-        """
+        """See `LossDual.proves`, and for a feasible point docs/theory_machines.md, *Logistic*."""
         numbers = type(x)
         C = numbers.of(self.C)
         p = x * self.y / C
@@ -137,15 +132,10 @@ class EntropyDual(LossDual):
         max_steps: int = 10_000_000,
         noise: float = 0.0,
     ) -> SVMSolution:
-        """See `LossDual.solve`: Newton's method on ``1/2 v @ K @ v`` plus the losses at ``K @ v + bias`` [1]_.
+        """See `LossDual.solve`: at most `max_steps` steps of iteratively reweighted least squares, damped where needed.
 
-        Its step is that of iteratively reweighted least squares, damped where the objective asks for it; `max_steps`
-        limits their number. The `response` to the decision values of v is exactly in the box and, at the best bias, of
-        the right sum. It is what is certified and returned; at the solution it is v.
-
-        References
-        ----------
-        .. [1] Rasmussen, Williams (2006), "Gaussian Processes for Machine Learning", algorithm 3.1.
+        What is certified and returned is the `response` to v, in the box and of the right sum; at the solution it is v.
+        Rasmussen, Williams (2006), "Gaussian Processes for Machine Learning", algorithm 3.1.
         """
         dense = np.asarray(K, dtype=np.float64)
         wanted = accuracy if tolerance is None else tolerance

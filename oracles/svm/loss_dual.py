@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class LossDual(ABC):
     """The dual of a support vector machine without its kernel: ``L(b) = sum_i (linear_i b_i - h_i(b_i))``, h_i convex.
 
-    ``h_i(0) = 0``, so that ``L(t b) >= t L(b)`` for all t from 0 to 1. The machine is ``max L(b) - 1/2 b @ K @ b`` over
+    ``h_i(0) = 0``, so that ``L(t b) >= t L(b)`` for t from 0 to 1. The machine is ``max L(b) - 1/2 b @ K @ b`` over
     ``lower <= b <= upper``, ``sum(b) == total``. `Separable` has a piecewise quadratic h, the logistic loss an entropy.
     """
 

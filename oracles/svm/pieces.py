@@ -23,9 +23,8 @@ def imbalance(b: Vector, total: float) -> float:
 class Pieces:
     """The variables of a `Separable`, each on one side of the kink at 0, if there is one.
 
-    With a kink a signed dual variable b_i is the sum of two variables, one from 0 up and one from 0 down, on
-    each of which the objective is smooth; x are all of the first kind, followed by all of the second. Without, x is b.
-    The dual is then ``max linear @ x - 1/2 ridge @ x**2 - 1/2 b @ K @ b`` over a box and ``sum(x) == total``.
+    With a kink b_i is the sum of one from 0 up and one from 0 down: x are all of the first kind, then all of the
+    second. The dual is ``max linear @ x - 1/2 ridge @ x**2 - 1/2 b @ K @ b`` over a box and ``sum(x) == total``.
     """
 
     def __init__(self, dual: Separable) -> None:
@@ -74,16 +73,7 @@ class Pieces:
         return max(float(rising.max() - falling.min()), 0.0) if rising.size and falling.size else 0.0
 
     def gap(self, b: Vector, decision: Vector, error: float = 0.0) -> tuple[float, float]:
-        """How far b is from optimal for the machine whose decision values, without bias, are ``K @ b``.
-
-        With ``q = linear - K @ b`` the primal objective of b and any bias minus the dual one is a sum of terms that are
-        not negative,
-
-            sum_i max over lower_i <= z_i <= upper_i of (z_i - x_i) (q_i - bias - ridge_i (z_i + x_i) / 2),
-
-        convex in the bias, of slope ``total - sum(z)``. Without ridge z_i is an end of the interval, and the best bias
-        is a weighted order statistic of q.
-        """
+        """Gap of b, of decision values ``K @ b`` without bias, and the best bias: see docs/theory_smooth_mkl.md."""
         x, offset = self.split(b), self.dual.offset
         q = self.linear - np.tile(decision, x.size // self.n_points)
         bias = self._best_bias(q)

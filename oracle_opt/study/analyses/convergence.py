@@ -82,18 +82,10 @@ def accuracy(results: Runs, tau: float | None, name: str = "tau") -> float:
 
 
 def run_paths(results: Runs, *, cost: str, test: str, finest: float) -> list[RunPath]:
-    """Follow every run.
+    """Follow every run: a CONVERGED one passes the certified test at `n_calls`, as a gap of rounding is closed, too.
 
-    Notes
-    -----
-    A run that CONVERGED has reached its `rtol` at its `n_calls` by the certified test, though the column of the gap may
-    be a hair above: the driver also closes a gap that is only rounding.
-
-    The bounds of a run that ended in CONTRADICTION, REFUTED, OUTSIDE or UNBOUNDED, or is DOUBTFUL, prove nothing: it
-    has no certified gap.
-
-    In the test of Moré and Wild the value at the start is the median of those of the generators, which are equal where
-    all begin at the same point; the best value is that of any generator in these results on the same instance and seed.
+    Bounds of CONTRADICTION, REFUTED, OUTSIDE, UNBOUNDED or DOUBTFUL prove nothing. The test of Moré and Wild goes from
+    the median of the first values to the best value of any generator, on the same instance and seed.
     """
     one_of("cost", cost, COSTS)
     one_of("test", test, TESTS)

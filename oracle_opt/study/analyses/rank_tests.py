@@ -57,10 +57,9 @@ def log_ratios(first: Vector, second: Vector) -> Vector:
 
 
 def wilcoxon_p(differences: Vector) -> float:
-    """Two-sided probability of Wilcoxon's signed-rank test.
+    """Two-sided probability of Wilcoxon's signed-rank test; zeros are ranked and split evenly (Pratt; Demsar 2006).
 
-    Zeros are ranked and split evenly between both signs (Pratt; Demsar 2006). The distribution is that of all choices
-    of signs for the ranks as they are, ties included, up to 200 differences that are not 0, and normal beyond.
+    The distribution is that of all signs of these ranks, ties included, up to 200 differences, and normal beyond.
     """
     from scipy.stats import norm, rankdata
 

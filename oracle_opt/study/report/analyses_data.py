@@ -37,8 +37,8 @@ WIDTH, LEVELS = (
 def costs_data(results: Runs) -> dict[str, Any]:
     """Map tests to their words, what they hold against the accuracy, and for every accuracy of the study the costs.
 
-    Costs are `digits`, a number a run. Calls are 2 more than they are, seconds a level. Tests that no run passes are
-    left out, but for 'certified'.
+    Costs are `digits`, a number a run: calls plus 2, or levels of seconds. A test that no run passes goes, 'certified'
+    not.
     """
     found = {}
     results = _coded(results)

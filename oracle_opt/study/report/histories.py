@@ -22,9 +22,7 @@ STEPS = (0.005, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.
 def kept_points(gap: Vector, first: NDArray[np.bool_], step: float) -> NDArray[np.bool_]:
     """Choose the points of histories, one below the other, that a figure needs.
 
-    These are the first and the last point of every history, and each whose gap lies in another interval
-    ``((1 - step)^(j+1), (1 - step)^j]`` than the one before. So the gap of a point that is left out differs from
-    that of the last one kept before it by a factor between ``1 - step`` and ``1 / (1 - step)``.
+    First, last, and those in another interval ``((1 - step)^(j+1), (1 - step)^j]`` of the gap than the one before.
     """
     if not len(gap):
         return np.zeros(0, dtype=bool)
@@ -93,9 +91,8 @@ class Histories:
     def curves(self, step: float) -> tuple[int, int, list[Any]]:
         """Write the curves of all runs: the numbers of points kept and in all, and a list, one a run.
 
-        That is None without a history, else the number of points and the text of six columns: calls, levels of the
-        gap, of what the upper bound lies above its last value and the lower one below, of seconds in the oracle,
-        and of those in oracle and generator; then the last bounds, where they are not those of the run.
+        None without a history, else the number of points, six columns, and the last bounds if they are not the run's.
+        Columns: calls; levels of the gap, of the bounds' ways to their ends, of seconds in the oracle, and in all.
         """
         kept = kept_points(self.gap, self.first, step)
         fine, coarse = widths(step)

@@ -98,13 +98,7 @@ ALIASES = {"poly": "polynomial"}
 
 
 def exactness_of(metric: Metric, given: Parameters, n_columns: int) -> float | None:
-    """How wrong entries may be, over the root of the product of the two diagonal entries.
-
-    A sum of d products errs by at most ``d / 2 * EPS`` times the product of the norms, a power of degree t by t times
-    as much. A sum of d terms that are not negative errs by ``d / 2 * EPS`` of itself, so the exponent s of a
-    decreasing exponential by as much, and ``exp(-s)`` by ``s * exp(-s) <= 0.37`` of that; the rest are the roundings of
-    a term.
-    """
+    """Errors of entries over the root of two diagonal ones: see docs/theory_smooth_mkl.md, "Kernels by name"."""
     if metric.roundings is None:
         return None
     by_column, besides = metric.roundings

@@ -219,8 +219,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def chosen_columns(columns: Any, points: Any, group: str) -> Indices:
     """Return the numbers of the columns of points that are meant; `group` is what the choice is for, in messages.
 
-    Meant by names of columns of a DataFrame; numbers, negative ones from the end; a slice of numbers, or of names with
-    both ends, as pandas takes it; a sequence of these or of bool; or a function of the points that returns such.
+    Meant by names of columns of a DataFrame, numbers, negative ones from the end, or a slice, of names with both ends.
+    Or by a sequence of these or of bool, or a function of the points that returns such.
     """
     names, d = column_names(points), points.shape[1]
     wanted = columns(points) if callable(columns) else columns
