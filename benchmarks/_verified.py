@@ -3,6 +3,8 @@
 import csv
 import io
 
+from _shared import ROOT, table
+
 from oracle_opt.certificates.proof_level import Standing, standing_of
 from oracle_opt.files import atomic_text
 
@@ -52,6 +54,15 @@ def keep_rows(path, headings, rows):
     csv.writer(text, lineterminator="\n").writerows([headings, *rows])
     path.parent.mkdir(exist_ok=True)
     atomic_text(path, text.getvalue())
+
+
+def print_rows(name, headings, rows, quick):
+    """Keep a table that is too long for a page in docs/data, and print where; a `quick` run prints the table."""
+    if quick:
+        table(headings, rows)
+        return
+    keep_rows(ROOT / "docs" / "data" / f"{name}.csv", headings, rows)
+    print(f"[All {len(rows)} rows](data/{name}.csv)\n")
 
 
 def renew(page, title, headings, rows):

@@ -3,12 +3,13 @@
     ORACLE_OPT_PROBLEMS=folder python benchmarks/problems_lagrangian.py [--quick] [--only KIND ...]
 
 The folder holds `tsp`, `gap`, `uflp` and `mcf`, each with its instances and `optima.json`, the list of known bounds.
-Every generator runs to a proven relative gap of 1e-6 or its time limit. The first table has a row an instance, for the
-generator that needs the fewest calls: known value of the best bound; the bound proven and the limit that no multipliers
-exceed (the other way round where the problem is a maximization); their gap; calls; seconds, and those in the oracle;
-then, from averaged relaxed solutions, the cost of a primal solution relative to the known value, and its largest
-violation of a relaxed constraint relative to the largest right-hand side. The second table has the calls of each
-generator, or the relative gap it had proven at its limit. Every run's certificate is verified; "proven": from the data.
+Every generator runs to a proven relative gap of 1e-6 or its time limit; a table says what the calls come to. A file in
+docs/data has a row an instance, for the generator that needs the fewest calls: known value of the best bound; the bound
+proven and the limit that no multipliers exceed (the other way round where the problem is a maximization); their gap;
+calls; seconds, and those in the oracle; then, from averaged relaxed solutions, the cost of a primal solution relative
+to the known value, and its largest violation of a relaxed constraint relative to the largest right-hand side. Another
+file has the calls of each generator, or the relative gap it had proven at its limit. Every run's certificate is
+verified; "proven": from the data.
 """
 
 import argparse
@@ -16,7 +17,8 @@ import sys
 from time import perf_counter
 
 import numpy as np
-from _verified import print_certificates, verified
+from _shared import table
+from _verified import print_certificates, print_rows, verified
 from threadpoolctl import threadpool_limits
 
 from oracle_opt import minimize, problems
@@ -85,30 +87,23 @@ def main():
             best = min(range(len(results)), key=lambda i: (not results[i].success, results[i].n_calls))
             rows.append(row(name, oracle, known, *GENERATORS[best]))
             print("|", " | ".join(rows[-1]), "|", file=sys.stderr, flush=True)
-    head = [
-        "instance",
-        "multipliers",
-        "known",
-        "proven",
-        "limit",
-        "gap",
-        "certificate",
-        "calls",
-        "s (oracle)",
-        "generator",
-    ]
-    table([*head, "primal cost", "violation"], rows)
-    print()
-    table(["calls", *(f"`{type(generator).__name__}()`, {seconds} s" for generator, seconds in GENERATORS)], counts)
-    print()
+    head = ("instance", "multipliers", "known", "proven", "limit", "gap", "certificate", "calls", "s (oracle)")
+    names = [f"`{type(generator).__name__}()`, {seconds} s" for generator, seconds in GENERATORS]
+    table(("method, its limit", "reached 1e-6", "fewest calls", "median calls"), summary(names, counts))
+    print_rows("problems_lagrangian", (*head, "generator", "primal cost", "violation"), rows, wanted.quick)
+    print_rows("problems_lagrangian_calls", ("instance", *names), counts, wanted.quick)
     print_certificates()
     print(f"{perf_counter() - began:.0f} s", file=sys.stderr)
 
 
-def table(head, rows):
-    """Print a table in Markdown."""
-    for line in (head, ["---"] * len(head), *rows):
-        print("|", " | ".join(line), "|", flush=True)
+def summary(names, counts):
+    """What the calls come to, a line each generator; those of runs that ended at their limit do not count."""
+    calls = np.array([[int(one) if one.isdigit() else np.inf for one in line[1:]] for line in counts])
+    least = calls.min(axis=1)
+    for name, own in zip(names, calls.T, strict=True):
+        reached = np.isfinite(own)
+        middle = f"{np.median(own[reached]):g}" if reached.any() else "-"
+        yield name, f"{reached.sum()} of {len(own)}", ((own == least) & reached).sum(), middle
 
 
 if __name__ == "__main__":
