@@ -88,7 +88,9 @@ def label_decades(axis: Any) -> None:
 
 
 def _as_power(value: float) -> str:
-    """Write a positive number of an axis by its power of ten."""
+    """Write a number of an axis by its power of ten."""
+    if value <= 0:  # beside the axis, where ticks are even steps
+        return f"{value:g}"
     power = floor(log10(value) + 1e-9)
     factor = value / 10.0**power
     return f"$10^{{{power}}}$" if abs(factor - 1) < 1e-6 else f"${factor:g}\\cdot10^{{{power}}}$"
