@@ -1,5 +1,7 @@
 """What users of scikit-learn try with estimators: tables, pictures, pipelines, frames of polars, searches of a loss."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,10 +11,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from oracle_opt import Certificate, InvalidArgument
+from oracle_opt import Certificate, InvalidArgument, InvalidCertificate
 from oracle_opt.learn import MKLClassifier, MKLClassifierCV, MKLOneClass, MKLRegressor
 from oracle_opt.learn.merged_points import merged
-from oracle_opt.oracles import GaussianKernels, KernelList, MKLOracle
+from oracle_opt.oracles import GaussianKernels, KernelList, MKLOracle, Regularizer
 from oracle_opt.oracles.svm import Hinge, Huber, Loss, OneClass, Pinball, Separable
 from oracle_opt.study import plot_weights
 
@@ -73,6 +75,27 @@ def test_certificates_prove_from_the_data_of_the_fit():
 @pytest.mark.parametrize("model", [MKLClassifierCV(Cs=[1.0, 10.0], cv=2, certify=True), MKLRegressor(certify=True)])
 def test_searches_and_regressions_are_certified(model):
     assert model.fit(X, PAIR).certificate().verify().holds
+
+
+class Cubes(Regularizer):
+    """Said not to be convex: a run has no lower bound."""
+
+    convex = False
+
+    def value(self, d):
+        return float((d**3).sum())
+
+    def gradient(self, d):
+        return 3.0 * d**2
+
+
+def test_a_fit_without_a_bound_is_not_lost():
+    model = MKLClassifier(norm=Cubes(), certify=True).fit(X, PAIR)
+    assert model.predict(X).shape == (60,)
+    again = pickle.loads(pickle.dumps(model))
+    for one in (model, again):
+        with pytest.raises(InvalidCertificate, match="not convex"):
+            one.certificate()
 
 
 def test_what_cannot_be_certified_is_refused():

@@ -15,7 +15,7 @@ from oracle_opt import Oracle, Result, Status, minimize
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.cuts import ObjectiveCut
-from oracle_opt.errors import InvalidArgument
+from oracle_opt.errors import InvalidArgument, InvalidCertificate
 from oracle_opt.history import History, Record
 from oracle_opt.learn.fit_watcher import FitWatcher
 from oracle_opt.learn.formulation import (
@@ -63,7 +63,7 @@ class Trained:
     histories: tuple[History, ...]
     models: list[KernelModel]
     starts: tuple[Start, ...]
-    certificates: tuple[Certificate, ...]
+    certificates: tuple[Certificate | InvalidCertificate, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class Training:
             histories=tuple(result.history for result, _ in runs),
             models=models,
             starts=tuple(Start(cut.point, np.asarray(cut.extras["signed_dual"])) for _, cut in runs),
-            certificates=tuple(result.certificate() for result, _ in runs) if self.certify else (),
+            certificates=tuple(certified(result) for result, _ in runs) if self.certify else (),
         )
 
     def _oracle(self, bank: KernelBank | ProductBank, problem: MachineProblem, norm: Norm) -> KernelWeightsOracle:
@@ -161,6 +161,14 @@ class CallWatch:
             last = self._best[-PATIENCE - 1 :]
             stop |= len(last) > PATIENCE and last[0] - last[-1] <= self.rtol * abs(last[-1])
         return stop
+
+
+def certified(result: Result) -> Certificate | InvalidCertificate:
+    """The certificate of a run, or why there is none: a fit does not end for want of one."""
+    try:
+        return result.certificate()
+    except InvalidCertificate as refusal:
+        return refusal
 
 
 def proven_gap(result: Result) -> float:

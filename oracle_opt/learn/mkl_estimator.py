@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from oracle_opt.arguments import flag, real, whole
 from oracle_opt.arrays import Matrix
 from oracle_opt.certificates.certificate import Certificate
-from oracle_opt.errors import InvalidArgument
+from oracle_opt.errors import InvalidArgument, InvalidCertificate
 from oracle_opt.learn.callback_support import CallbackSupport, FitTasks
 from oracle_opt.learn.checked_input import checked_points
 from oracle_opt.learn.fit_watcher import FitWatcher
@@ -129,7 +129,10 @@ class MKLEstimator(CallbackSupport, BaseEstimator):
             )
         if whole("run", run, least=0) >= len(self._certificates):
             raise InvalidArgument(f"`run` must be below the number of runs, {len(self._certificates)}, got {run}")
-        return self._certificates[int(run)]
+        found = self._certificates[int(run)]
+        if isinstance(found, InvalidCertificate):
+            raise found
+        return found
 
     def weights_frame(self) -> pd.DataFrame:
         """Kernels by name, group and weight: of several machines their mean, and each has a column ``weight_i``."""

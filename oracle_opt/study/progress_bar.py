@@ -20,7 +20,7 @@ from oracle_opt.words import number
 class ProgressBar:
     """A bar over the runs on standard error, or a line in a notebook: how many are done and failed, and the time left.
 
-    Where there is neither, or without rich, a line at the begin and after each tenth.
+    Where there is neither, or without rich, a line at the beginning and after each tenth.
     """
 
     def __init__(self, wanted: bool, n_found: int, n_missing: int, log: bool | Line = False) -> None:
