@@ -83,6 +83,8 @@ class FrankWolfe(SequentialGenerator):
         """Of classic steps by the rule "open-loop", of which the last of N calls is the N - 1st (Jaggi 2013)."""
         if (self.step, self.rule) != ("classic", "open-loop"):
             return None
+        if calls == 1:
+            return Guarantee(known.steepness * known.distance, "L R: the first call is at the start")
         lower, upper = domain.bounding_box()
         value = 2.0 * known.smoothness * float((upper - lower) @ (upper - lower)) / (calls + 1.0)
         return Guarantee(value, "2 M D^2 / (N + 1), M the smoothness, D the diameter of the box around the set")

@@ -20,6 +20,7 @@ from oracle_opt import (
 )
 from oracle_opt.arguments import flag, one_of, real, whole
 from oracle_opt.arrays import Vector
+from oracle_opt.bounds import cut_rounding
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.level_center import LevelCenter
 from oracle_opt.generators.masters.level_projection import LevelProjection
@@ -28,7 +29,8 @@ from oracle_opt.generators.masters.polyhedra import polyhedral_refusal
 AGREES = 0.03  # error of the model that lets the level fall, as a share of the decrease it predicted
 FALL = 0.25  # the factor by which the level falls then
 LOWEST = 0.01
-NOTHING = 1e-9  # a level as low is that of the model's minimizer
+NOTHING = 1e-9  # share of the gap by which what is proven may be above the minimum: rounding
+BESIDE = 2.0**-26  # share of the way to the model's minimizer, the root of the rounding
 
 
 class LevelSet(QueryPointGenerator):
@@ -178,29 +180,44 @@ class LevelSet(QueryPointGenerator):
         if self._model.minimum is not None:
             self._point = self._model.minimum.point
             if self._model.pool.best is not None:
-                self._choose(cut, self._model.pool.best.point)
+                self._choose(cut, self._model.pool.best)
                 self._model.expect(self._point)
         if isinstance(cut, FeasibilityCut):
             return Step.FEASIBILITY
         return Step.SERIOUS if better else Step.NULL
 
-    def _choose(self, cut: ObjectiveCut | FeasibilityCut, best: Vector) -> None:
+    def _choose(self, cut: ObjectiveCut | FeasibilityCut, best: ObjectiveCut) -> None:
         """The next query point; and the minorant of the projection, where it proves more than the program's."""
         model, level = self._model, self._level
         if self._centers is not None:
             self._point = self._centers.choose(level)
             return
         if self.target is not None:
-            level = min((self.target - model.lower) / model.gap, 1.0) if model.gap > 0 else 0.0
-            if not level > NOTHING:
-                return
-        last = self._projects_last or isinstance(cut, FeasibilityCut)
-        self._point = self._levels.project(cut.point if last else best, level)
+            self._point = self._toward_minimum(cut, best, self.target)
+        else:
+            last = self._projects_last or isinstance(cut, FeasibilityCut)
+            self._point = self._levels.project(cut.point if last else best.point, level)
         if model.domain is not self._domain:  # the program's minorant is the best over a box around the domain
             proven = self._levels.minorant()
             known = self._minorant
             if proven is not None and (known is None or proven.minimum(self._domain) > known.minimum(self._domain)):
                 self._minorant = proven
+
+    def _toward_minimum(self, cut: ObjectiveCut | FeasibilityCut, best: ObjectiveCut, target: float) -> Vector:
+        """The last point projected where the model is at most `target`; once that is reached, a point beside the best.
+
+        There only the proof is left, and the first step toward the model's minimizer shows a cut that is missing.
+        """
+        model = self._model
+        assert model.minimum is not None
+        minimizer, above = model.minimum.point, model.pool.upper - target
+        if abs(above) <= best.error + 2.0 * cut_rounding(best.point, best.value, best.subgradient)[0]:
+            return model.domain.project(best.point + BESIDE * (minimizer - best.point))
+        level = (target - model.lower) / model.gap if model.gap > 0 else -1.0
+        if level < -NOTHING:  # it is no minimum
+            return minimizer
+        unit = cut.upper - target if isinstance(cut, ObjectiveCut) and above > 0 else model.gap
+        return self._levels.project(cut.point, min(max(level, 0.0), 1.0), unit)
 
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the multipliers of the linear program, or of the projection."""

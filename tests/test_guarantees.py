@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oracle_opt.generators as G
-from oracle_opt import CapabilityMismatch, Exhausted, FunctionOracle, Regularity, generators, minimize, problems
+from oracle_opt import CapabilityMismatch, Exhausted, FunctionOracle, Query, Regularity, generators, minimize, problems
 from oracle_opt.domains import Box, FreeSpace, Simplex
 from oracle_opt.problems import Instance
 from oracle_opt.study import Limits, Study
@@ -49,9 +49,9 @@ def test_no_method_beats_the_adversary(generator, n, steepness, radius) -> None:
     assert result.gap >= steepness * radius / np.sqrt(len(result.history)) * (1 - 1e-12) or len(result.history) < n
     frozen = instance.oracle.frozen()
     for cut in result.history.cuts:
-        value, slope = frozen.function(cut.point)
-        assert value == cut.value
-        assert (slope == cut.subgradient).all()
+        again = frozen.query(Query(cut.point))
+        assert again.value == cut.value
+        assert (again.subgradient == cut.subgradient).all()
 
 
 @pytest.mark.parametrize("generator", [G.Kelley(), G.ProximalBundle(), G.Subgradient(scale=3.0)], ids=repr)
@@ -129,6 +129,44 @@ def test_runs_stay_within_their_guarantees(seed) -> None:
         promised = generator.guarantee(instance.oracle.domain, instance.start, calls, instance.regularity)
         assert promised is not None
         assert result.upper_bound <= promised.value * (1 + 1e-9), generator
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_guarantees_hold_from_any_start_to_a_minimizer_at_a_corner(seed) -> None:
+    """Distances in the largest entry, of 0 at a corner of a box; and a smooth function on an interval, from its end."""
+    rng = np.random.default_rng(seed)
+    n, calls = int(rng.integers(2, 6)), int(rng.integers(1, 32))
+    corner, start = rng.choice([-1.0, 1.0], n), rng.uniform(-1, 1, n)
+
+    def farthest(z):
+        i = int(np.abs(z - corner).argmax())
+        return abs(z[i] - corner[i]), np.sign(z[i] - corner[i]) * np.eye(n)[i]
+
+    def bent(z, M=10.0 ** rng.uniform(-6, 1)):
+        return z[0] + M * z[0] ** 2 / 2, np.array([1 + M * z[0]])
+
+    slope = bent(np.ones(1))[1][0]
+    for function, domain, point, known, generators in (
+        (
+            farthest,
+            Box(-np.ones(n), np.ones(n)),
+            start,
+            Regularity(1.0, float(np.linalg.norm(corner - start))),
+            (G.LevelSet(target=0.0), G.LevelSet(level=0.3, adaptive=False, center="last")),
+        ),
+        (
+            bent,
+            Box([0.0], [1.0]),
+            np.ones(1),
+            Regularity(slope, 1.0, slope - 1.0),
+            (G.FrankWolfe("classic", "open-loop"), G.LevelSet(target=0.0)),
+        ),
+    ):
+        for generator in generators:
+            result = minimize(FunctionOracle(function, domain), generator, point, rtol=0, atol=0, max_calls=calls)
+            promised = generator.guarantee(domain, point, calls, known)
+            assert promised is not None
+            assert result.upper_bound <= promised.value * (1 + 1e-9), generator
 
 
 def test_a_study_says_what_is_guaranteed() -> None:

@@ -58,18 +58,18 @@ class LevelProjection:
         self._multipliers = np.zeros(0)
         self._outer = np.zeros(0)  # multipliers of the feasibility cuts then
 
-    def project(self, center: Vector, level: float) -> Vector:
+    def project(self, center: Vector, level: float, unit: float | None = None) -> Vector:
         """Nearest point to `center` where the model is at most ``lower + level * gap``.
 
-        It is in the level set up to a hundredth of the gap. Rows of objective cuts are in units of the gap, so that the
-        projection's tolerance is relative to it. A gap that is rounding has no level sets: the point is then the
-        model's minimizer. So it is where the center lies in the level set, as an inexact cut may leave it. Should the
-        projection fail numerically, the point is where the segment from the center to the model's minimizer enters the
-        level set. The `level` is between 0, the minimum of the model, and 1, the best value.
+        It is in the level set up to a hundredth of the gap. Rows of objective cuts are in units of the gap, or in the
+        `unit`, so that the projection's tolerance is relative to it. A gap that is rounding has no level sets: the
+        point is then the model's minimizer. So it is where the center lies in the level set, as an inexact cut may
+        leave it. Should the projection fail numerically, the point is where the segment from the center to the model's
+        minimizer enters the level set. The `level` is between 0, the minimum of the model, and 1, the best value.
         """
         model = self._model
         for _ in range(TANGENTS):
-            point = self._of_whole_cuts(center, level)
+            point = self._of_whole_cuts(center, level, unit or model.gap)
             if not model.gap > model.resolution or not model.pool.add_tangent(
                 point, model.lower + (level + MISSED) * model.gap
             ):
@@ -122,7 +122,7 @@ class LevelProjection:
         self._level = attained
         return inside + (radius - near) / (far - near) * (beyond - inside)
 
-    def _of_whole_cuts(self, last: Vector, level: float) -> Vector:
+    def _of_whole_cuts(self, last: Vector, level: float, unit_of_cuts: float) -> Vector:
         """Project on the level set of the whole cuts."""
         model = self._model
         assert model.minimum is not None
@@ -130,7 +130,7 @@ class LevelProjection:
         if not gap > model.resolution:
             return minimizer
         objective, feasibility = pool.objective, pool.feasibility
-        unit = np.concatenate([np.full(len(objective), gap), 1e-3 * feasibility.steepness])
+        unit = np.concatenate([np.full(len(objective), unit_of_cuts), 1e-3 * feasibility.steepness])
         matrix = stacked([objective.compact, feasibility.compact]) if len(feasibility) else objective.compact
         rhs = np.concatenate([model.lower + level * gap - objective.constant, -feasibility.constant])
         rhs[len(objective) :] -= INSIDE * unit[len(objective) :]
@@ -140,10 +140,10 @@ class LevelProjection:
             unit = np.r_[unit, 1e-3 * np.abs(equations).max(axis=1, initial=0.0)]
         metric = self._metric(last)
         start = np.zeros(len(rhs))
-        start[: len(objective)] = gap * objective.known(self._numbers, self._multipliers)
+        start[: len(objective)] = unit_of_cuts * objective.known(self._numbers, self._multipliers)
         done = project_on_cuts(domain, last, metric, matrix, rhs, start, unit=unit, n_equations=len(equations))
         self._numbers = objective.number.copy() if done.converged else objective.number[:0]
-        self._multipliers = done.multipliers[: len(self._numbers)] / gap
+        self._multipliers = done.multipliers[: len(self._numbers)] / unit_of_cuts
         inner, outer = len(objective), len(objective) + len(feasibility)
         self._outer = done.multipliers[inner:outer] / unit[inner:outer] if done.converged else self._outer[:0]
         if done.converged and (done.point != last).any():
@@ -151,7 +151,7 @@ class LevelProjection:
                 return done.point
             # the domain's rows hold only up to a tolerance; this makes them hold, perhaps at the cost of the level
             point = model.domain.project(done.point)
-            if objective.largest(point) <= model.lower + (level + MISSED) * gap:
+            if objective.largest(point) <= model.lower + level * gap + MISSED * unit_of_cuts:
                 return point
         elif done.converged:  # the center lies in the level set: learn at the model's minimizer
             return minimizer
