@@ -36,3 +36,23 @@ def test_compiled_code_reaches_every_test(tool, file, few, capsys) -> None:
     printed = capsys.readouterr().out.splitlines()
     assert "tests/test_affected.py" in printed  # it reads files of the clone
     assert (len(printed) < len(list((ROOT / "tests").glob("test_*.py"))) / 2) is few
+
+
+def test_a_generator_reaches_the_tests_that_name_it_and_its_cases_of_tables(tool, capsys) -> None:
+    tool["main"].__globals__["changed"] = lambda: {ROOT / "generators" / "lbfgs.py"}
+    tool["main"]()
+    printed = capsys.readouterr().out.splitlines()
+    files, cases = [one for one in printed if "::" not in one], [one for one in printed if "::" in one]
+    assert {"tests/test_fixed_variables.py", "tests/test_affected.py"} <= set(files)
+    assert len(files) < len(list((ROOT / "tests").glob("test_*.py"))) / 3
+    assert any("test_conformance_generators.py" in one for one in cases)
+    assert all("lbfgs" in one or "LBFGS" in one for one in cases)
+
+
+def test_comments_alone_reach_no_test(tool, monkeypatch) -> None:
+    text = (ROOT / "generators" / "lbfgs.py").read_text()
+    same = tool["same_program"]
+    monkeypatch.setitem(same.__globals__, "git", lambda *words: f"# a comment\n{text}")
+    assert same("main", "generators/lbfgs.py")
+    monkeypatch.setitem(same.__globals__, "git", lambda *words: text.replace("memory", "memories"))
+    assert not same("main", "generators/lbfgs.py")

@@ -203,11 +203,26 @@ def test_every_generator_has_an_example():
     from oracle_opt import generators
 
     classes = [thing for name in generators.__all__ if isinstance(thing := getattr(generators, name), type)]
-    assert [one.__name__ for one in classes if ">>>" not in (one.__doc__ or "")] == []
+    without = [one.__name__ for one in classes if ">>>" not in (one.__doc__ or "")]
+    assert not without, (
+        f"the docstring of {', '.join(without)} has no section Examples with a line `>>> minimize(...)`: add one that "
+        "runs, as the other generators have (docs/write_a_generator.md, the places of a generator)"
+    )
 
 
-# What stands here may only fall. Whatever else comes in says in its commit what goes out for it.
+# What stands here only falls. A file of a contributor passes: 1 % more are allowed, and who comes near them says what
+# goes out.
 BUDGET = {"lines shipped": 72_960, "files shipped": 475, "lines of tests": 56_988}
+
+
+def over_budget(found: dict[str, int]) -> list[str]:
+    """Sentences about what is more than 1 % above the budget."""
+    return [
+        f"there are {found[name]:,} {name}, and {budget:,} is the budget of tests/test_layout.py, of which 1 % may be "
+        f"exceeded: take {found[name] - budget:,} away elsewhere, or say in the commit why the budget has to rise"
+        for name, budget in BUDGET.items()
+        if found[name] > 1.01 * budget
+    ]
 
 
 def test_the_budget_of_lines_is_kept() -> None:
@@ -218,7 +233,12 @@ def test_the_budget_of_lines_is_kept() -> None:
         "files shipped": len(shipped),
         "lines of tests": sum(path.read_bytes().count(b"\n") for path in tests),
     }
-    assert {name: number for name, number in found.items() if number > BUDGET[name]} == {}
+    print("; ".join(f"{found[name]:,} {name} of {budget:,}" for name, budget in BUDGET.items()))
+    assert not over_budget(found), "\n".join(over_budget(found))
+    newcomer = {name: budget + (1 if name == "files shipped" else 250) for name, budget in BUDGET.items()}
+    assert not over_budget(newcomer)
+    (words,) = over_budget(BUDGET | {"lines shipped": 80_000})
+    assert "take 7,040 away" in words
 
 
 PASSING = ("Prove cuts with floats first", "Bring the table up to date", "Pass the weights on", "Need no compiler")
