@@ -13,11 +13,11 @@ import numpy as np
 
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arguments import callback, called_otherwise, flag, instance, instances, real, text
-from oracle_opt.arrays import Vector, real_array
+from oracle_opt.arrays import EPS, Matrix, Vector, real_array
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, owned
 from oracle_opt.domains import Domain
 from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument, InvalidCut
-from oracle_opt.feasibility import allowed
+from oracle_opt.feasibility import FAR, allowed
 from oracle_opt.oracle import Oracle
 from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.words import shown
@@ -242,9 +242,50 @@ class FunctionOracle(Oracle):
                 cuts.append((value / (error or 1.0), FeasibilityCut(point, value, normal, error=error)))
         if not cuts:
             return None
-        refuse_equation(answers, point)
+        self._refuse_equation(answers, point)
         first, *others = (cut for _, cut in sorted(cuts, key=lambda one: -one[0]))
         return replace(first, further=tuple(others))
+
+    @np.errstate(all="ignore")
+    def _refuse_equation(self, answers: list[tuple[float, Vector]], point: Vector) -> None:
+        """Refuse opposite affine constraints that leave no width, but of one variable: they are one equation."""
+        values, normals = (np.array(part) for part in zip(*answers, strict=True))
+        units = np.array([size or 1.0 for size in np.abs(normals).max(axis=1)])
+        slopes, sides = normals / units[:, None], values / units
+        i = int(sides.argmax())
+        terms = sides[i] + np.abs(slopes[i]) @ np.abs(point)
+        same = (np.abs(slopes + slopes[i]).max(axis=1) <= OPPOSITE) & (np.abs(sides + sides[i]) <= OPPOSITE * terms)
+        for j in map(int, np.flatnonzero(same & (len(point) > 1))):
+            if self._no_width([i, j], units[[i, j]], slopes[[i, j]]):
+                raise InvalidArgument(
+                    f"`constraints[{j}]` and `constraints[{i}]` are opposite: both hold where {shown(normals[i])} @ z "
+                    f"== {float(normals[i] @ point - values[i])!r}. Put that equality into the domain: {AN_EQUATION}"
+                )
+
+    def _no_width(self, pair: list[int], units: Vector, slopes: Matrix) -> bool:
+        """Whether two constraints are seen to be affine and to leave no width; what rounding hides is not seen."""
+        near, widths = np.zeros(slopes.shape[1]), []
+        for k in range(6):  # near 0, where terms are small, and in the middle; far out, where curves have turned
+            corner = self.domain.bounding_box()[k % 2] if k > 3 else near
+            far = np.linspace(0.3, 0.6, len(near)) * (np.nan_to_num(corner, posinf=FAR, neginf=-FAR) - near)
+            here = self.domain.project(near + far)
+            try:
+                asked = [self._constraint(i, here) for i in pair]
+            except Exception:  # a function may have no answer where no method asked
+                return False
+            values, normals = (np.array(part) for part in zip(*asked, strict=True))
+            sides, there = values / units, normals / units[:, None]
+            size, width = float(np.abs(sides).max()), -float(sides.sum())
+            rounding = (len(near) + 2) * EPS * (size + np.abs(slopes[0]) @ np.abs(here))
+            turned = max(np.abs(there - slopes).max(), np.abs(there.sum(axis=0)).max())
+            if sides.max() < 0 or turned > 4.0 * EPS or abs(width) > rounding or (k == 3 and size > 2.0 * rounding):
+                return False
+            widths.append(width - 4.0 * EPS * size)
+            if k < 3:
+                end = self.domain.minimize_linear(slopes[int(sides[0] < sides[1])])[1]
+                way = np.nan_to_num(end, posinf=FAR, neginf=-FAR) - here
+                near = here + 0.5 * abs(sides[0] - sides[1]) / (abs(slopes[0] @ way) or 1.0) * way
+        return min(widths[1:4]) <= 0  # what is no rounding has one sign
 
     def _evaluated(self, point: Vector) -> Cut:
         """The answer of the function at a feasible point."""
@@ -275,23 +316,6 @@ class FunctionOracle(Oracle):
         names = " ".join(map(_name, self.constraints))
         constrained = f", constraints {names} up to {self.tolerance!r}" if names else ""
         return f"{super().identity()}, function {self.name}{gives}{constrained}"
-
-
-def refuse_equation(answers: Sequence[tuple[float, Vector]], point: Vector) -> None:
-    """Refuse constraints of opposite linear parts: by convexity both hold only where the larger violation is 0."""
-    values, normals = np.array([value for value, _ in answers]), np.array([normal for _, normal in answers])
-    units = np.abs(normals).max(axis=1)
-    units[units == 0] = 1.0
-    slopes, sides = normals / units[:, None], values / units
-    i = int(sides.argmax())
-    terms = sides[i] + np.abs(slopes[i]) @ np.abs(point)
-    same = (np.abs(slopes + slopes[i]).max(axis=1) <= OPPOSITE) & (np.abs(sides + sides[i]) <= OPPOSITE * terms)
-    opposite = np.flatnonzero(same)
-    if opposite.size:
-        raise InvalidArgument(
-            f"`constraints[{opposite[0]}]` and `constraints[{i}]` are opposite: both hold where {shown(normals[i])} "
-            f"@ z == {float(normals[i] @ point - values[i])!r}. Put that equality into the domain: {AN_EQUATION}"
-        )
 
 
 def _pair(answer: Any, point: Vector) -> tuple[float, Vector]:

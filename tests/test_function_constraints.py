@@ -205,6 +205,50 @@ def test_an_equality_as_two_constraints_is_refused_with_the_way_into_the_domain(
     assert minimize(FunctionOracle(answer, Box(*box), constraints=[*others, *slab]), rtol=1e-2).success
 
 
+def _opposite(seed, kind):
+    """Two constraints of opposite normals in a box of any width, and points to ask: corners, in and beside."""
+    rng = np.random.default_rng(seed)
+    n, unit = int(rng.integers(1, 6)), 10.0 ** rng.integers(-6, 7)
+    unit = unit * 10.0 ** rng.integers(-2, 3, n)
+    a = rng.normal(size=n) * (rng.random(n) < 0.7) / unit
+    a[rng.integers(n)] += 1.0 / unit.max()
+    upper = 10.0 ** rng.integers(0, 14) * unit * rng.uniform(0.1, 1, (2, n))
+    lower, upper = -upper[0], upper[1]
+    inside = rng.uniform(lower, upper) * rng.choice([0.0, 1e-3, 1.0])
+    away = inside if kind == "written from inside" else np.zeros(n)  # its terms are large, and it may be thin
+    side = a @ (inside - away) + rng.choice([0.0, 1.0, rng.normal()]) * 10.0 ** rng.integers(-2, 3)
+    width = 0.0 if kind == "equation" else max(10.0 ** rng.integers(-13, 1), 1e-12 * abs(side))
+
+    def constraint(sign, scale):
+        def answer(z):
+            height = sign * (a @ (z - away) - side) - width * (sign > 0)
+            steep = np.exp(min(height, 600.0)) if kind == "curved" else 1.0
+            return scale * (steep - 1.0 if kind == "curved" else height), scale * sign * steep * a
+
+        return answer
+
+    pair = [constraint(sign, 10.0 ** rng.integers(-6, 7)) for sign in (1.0, -1.0)]
+    beside = inside + np.array([0.0, 1e-15, -1e-9, 1e-3])[:, None] * max(abs(side), 1.0) * a / (a @ a)
+    corners = np.where(rng.random((4, n)) < 0.5, lower, upper)
+    oracle = FunctionOracle(lambda z: (z @ z, 2 * z), Box(lower, upper), constraints=pair)
+    return oracle, np.clip([*corners, *beside], lower, upper)
+
+
+@pytest.mark.campaign(8)
+@pytest.mark.parametrize("seed", range(0, 400, 10))
+@pytest.mark.parametrize("kind", ["slab", "written from inside", "curved", "equation"])
+def test_a_slab_of_any_width_in_any_box_is_no_equation(kind, seed):
+    refused = []
+    for oracle, points in (_opposite(one, kind) for one in range(seed, seed + 10)):
+        refused.append(oracle.domain.dimension == 1 and kind == "equation")
+        for point in points:
+            try:
+                oracle.query(Query(point))
+            except InvalidArgument:
+                refused[-1] = True
+    assert sum(refused) >= 7 if kind == "equation" else not any(refused)
+
+
 @pytest.mark.parametrize("n", [1, 3])
 def test_a_swapped_pair_is_asked_about(n):
     def swapped(z):
