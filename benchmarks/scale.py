@@ -10,20 +10,18 @@
 Prints Markdown tables; progress goes to stderr. Kernels are RBF of unit trace on standardized features; hinge loss; to
 a proven relative gap of 1e-3. "s" are processor seconds, user and system, of making the bank and solving; "process"
 those of the whole process, Python's start and reading the data included, and "peak" its largest resident memory, both
-as the system tells the parent (`wait4`). One thread, unless OMP_NUM_THREADS says more.
+as the system tells the parent (`_watched.py`). One thread, unless OMP_NUM_THREADS says more.
 """
 
 import argparse
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import _scale_rows
+import _watched
 from _scale_rows import GROWTH, ROWS
 from _shared import say, table
 
@@ -54,35 +52,20 @@ class Measured:
 
 
 def watched(command, kill_after=None):
-    """Run a command; with `kill_after`, kill it after so many seconds of the clock, and run it once more.
-
-    The largest resident memory of a child is at least that of this process when it forked, so this one stays small.
-    """
-    seconds, peak = 0.0, 0
+    """Run a command; with `kill_after`, kill it after so many seconds of the clock, and run it once more."""
+    seconds, peak = 0.0, 0.0
+    limit = "" if kill_after is None else str(kill_after)
     for start in (1, 2):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-            killed = False
-            if kill_after is not None and start == 1:
-                end = time.monotonic() + kill_after
-                while (
-                    time.monotonic() < end
-                    and os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-                ):
-                    time.sleep(0.05)
-                killed = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-                if killed:
-                    child.send_signal(signal.SIGKILL)
-            printed = child.stdout.read()
-            _, status, usage = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
-        seconds += usage.ru_utime + usage.ru_stime
-        peak = max(peak, usage.ru_maxrss)
-        if not killed:
+        launcher = [sys.executable, "-S", _watched.__file__, limit if start == 1 else "", *command]
+        told = json.loads(subprocess.run(launcher, stdout=subprocess.PIPE, text=True, check=True).stdout)
+        seconds += told["seconds"]
+        peak = max(peak, told["peak"])
+        if not told["killed"]:
             break
         say(f"killed after {kill_after:g} s; started again")
-    if child.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {child.returncode}")
-    return Measured(json.loads(printed.splitlines()[-1]), seconds, peak / 2**20, start)
+    if told["code"]:
+        raise SystemExit(f"{' '.join(command)} ended with {told['code']}")
+    return Measured(json.loads(told["printed"].splitlines()[-1]), seconds, peak, start)
 
 
 def measured(problem, journal=None, kill_after=None):
