@@ -87,7 +87,9 @@ def main() -> None:
             chosen.python, wheel, place, constraints, ",".join(PROJECT["tool"]["cibuildwheel"]["test-extras"])
         )
         with tarfile.open(archive) as opened:
-            opened.extractall(place / "tests", filter="data")
+            if hasattr(tarfile, "data_filter"):  # since 3.11.4
+                opened.extraction_filter = tarfile.data_filter
+            opened.extractall(place / "tests")
         (tests,) = (place / "tests").iterdir()
         for name in SOURCES:  # only the installed ones are to be found
             shutil.rmtree(tests / name)
