@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -120,6 +121,24 @@ def test_a_name_or_pattern_that_fits_no_file_is_refused(tool, monkeypatch):
     monkeypatch.setitem(tool.LEFT_OUT, "oracle_opt/gone/*.py", "it was there")
     with pytest.raises(SystemExit, match=r"fits oracle_opt/gone/\*\.py"):
         tool.targets([])
+
+
+def test_the_copy_has_each_folder_that_a_test_names(tool):
+    """By an import, or as ROOT / "folder": without it tests cannot be collected in the copy, or fail there."""
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    named = set(re.findall(r'^ *(?:from|import) (\w+)|(?:ROOT|parents\[1\]) / "([\w.]+)"', text, re.MULTILINE))
+    folders = {name for pair in named for name in pair if name and (ROOT / name).is_dir()} - {"build", ".git"}
+    assert {"papers", "docs", "oracle_opt"} <= folders <= {*tool.BESIDE, *tool.FOLDERS}
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_recording_without_a_test_says_so(tool, monkeypatch, tmp_path, known):
+    if known:
+        (tmp_path / "reach.json").write_text("[]")
+    monkeypatch.setattr(tool, "Tracer", lambda tree, out: None)
+    monkeypatch.setattr(tool, "run_tests", lambda arguments, seconds, out, plugin: "failed")
+    with pytest.raises(SystemExit, match=r"no test ran and passed.*output\.txt"):
+        tool.record(["tests/test_none.py"], tmp_path, tmp_path / "reach.json")
 
 
 def test_every_target_can_be_changed(tool, mutations):

@@ -38,6 +38,7 @@ from _mutations import Mutant, mutants_of
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("oracle_opt", "oracles", "generators")
+BESIDE = ("tests", "docs", "benchmarks", "tools", "papers", "recipe")  # what tests import or read besides
 LEFT_OUT = {  # patterns of files that are not changed, and why
     "*/__init__.py": "names that are offered, and no rules",
     "oracle_opt/study/plots.py": "looks, which a person judges",
@@ -61,7 +62,7 @@ def make_copy(folder: Path) -> Path:
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
     clean = shutil.ignore_patterns("__pycache__", "*.pyx", "*.pxd")
-    for part in ("tests", "docs", "benchmarks", "tools"):
+    for part in BESIDE:
         shutil.copytree(ROOT / part, tree / part, ignore=clean)
     shutil.copytree(ROOT / "oracle_opt", tree / "oracle_opt", ignore=clean)
     for part in ("oracles", "generators"):
@@ -139,6 +140,7 @@ class Tracer:
 
         self.sources, self.out = tree / "oracle_opt", out
         self.coverage = Coverage(data_file=None, include=[f"{self.sources}/*"], config_file=False, messages=False)
+        self.coverage.set_option("run:disable_warnings", ["no-data-collected"])
         self.seconds: dict[str, float] = {}
         self.useless: set[str] = set()
 
@@ -162,10 +164,12 @@ class Tracer:
             self.useless.add(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
-        """Keep what was found: the tests, by number, of each line of each file."""
+        """Keep what was found, if anything: the tests, by number, of each line of each file."""
         self.coverage.stop()
         data = self.coverage.get_data()
         known = {test: seconds for test, seconds in self.seconds.items() if test not in self.useless}
+        if not known:
+            return
         numbers = {test: k for k, test in enumerate(known)}
         lines = {
             Path(file).relative_to(self.sources).as_posix(): {
@@ -178,6 +182,17 @@ class Tracer:
         before = json.loads(self.out.read_text()) if self.out.exists() else []
         recording = {"tests": list(known.items()), "lines": lines, "sources": sources}
         self.out.write_text(json.dumps([*before, recording]))
+
+
+def record(tests: list[str], tree: Path, path: Path) -> None:
+    """Run all tests, or some beside those that are known, and keep what they reach; a file that cannot be is left."""
+    if not tests:
+        path.unlink(missing_ok=True)
+    before, out = path.read_bytes() if path.exists() else b"", path.with_name("output.txt")
+    outcome = run_tests(["--continue-on-collection-errors", *tests], 7200, out, Tracer(tree, path))
+    if not path.exists() or path.read_bytes() == before:
+        raise SystemExit(f"no test ran and passed, so that nothing was recorded: see {out}")
+    print(outcome)
 
 
 def targets(only: list[str]) -> list[str]:
@@ -339,11 +354,12 @@ def main() -> int:
     before = [json.loads(line) for line in outcomes.read_text().splitlines()] if outcomes.exists() else []
     tree = make_copy(folder)
     enter(tree)
+    recorded = folder / "reach.json"
     if options.reach is not None:
-        if not options.reach:
-            (folder / "reach.json").unlink(missing_ok=True)
-        print(run_tests(options.reach, 7200, folder / "output.txt", Tracer(tree, folder / "reach.json")))
+        record(options.reach, tree, recorded)
         return 0
+    if not recorded.exists():
+        raise SystemExit(f"{recorded} is not there: record first which tests reach which lines, by --reach")
     everything = [m for path in targets(options.only) for m in mutants_of(path, read(path))]
     if options.again:
         open_ones = {tuple(one["key"]) for one in before if one["outcome"] in ("survived", "unreached")}
@@ -352,7 +368,7 @@ def main() -> int:
         random.Random(options.seed).shuffle(everything)
         chosen = list(islice(filter(parses, everything), options.count))
     print(f"{len(chosen)} of {len(everything)} mutants of {len(targets(options.only))} files", flush=True)
-    reach, tally, areas = Reach(folder / "reach.json"), Counter(), Counter()
+    reach, tally, areas = Reach(recorded), Counter(), Counter()
     reach.forget_missing(folder)
     print(f"{len(reach.useless)} of {len(reach.seconds)} recorded tests are gone", flush=True)
     with outcomes.open("w" if not options.again else "a") as file:
