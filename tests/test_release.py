@@ -138,3 +138,38 @@ def test_what_is_of_a_clone_alone_is_not_installed():
     assert not [path for path in installed if "papers" in path.parts[len(ROOT.parts) :] or path.suffix == ".gz"]
     data = sum(p.stat().st_size for p in installed if p.suffix not in (".py", ".pyi", ".pyx", ".pxd", ".pyc", ".so"))
     assert data < 1_500_000
+
+
+@needs_sources
+def test_outcomes_of_commands_are_kept_and_a_failure_is_the_exit_code(monkeypatch, tmp_path, capsys):
+    """Commands that are not run: their last words are given."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    tool = runpy.run_path(str(ROOT / "tools" / "release.py"))
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- begin release -->\n<!-- end release -->\nb\n")
+    ends = {
+        "make wheel": (
+            2,
+            "tried with 3.12.1, 2.0.0, 1.14.0\n==== 1 failed, 97 passed, 2 skipped in 61.20s (0:01:01) ====\n",
+        ),
+        "make site": (0, "open build/site/index.html\n"),
+        "make test": (0, "3 passed in 1.00s\n16746 passed, 1 xfailed in 330.51s (0:05:30)\n"),
+    }
+    ran = []
+    given = {"PAGE": page, "followed": lambda command: (ran.append(" ".join(command)), ends[ran[-1]])[1]}
+    for name, thing in given.items():
+        monkeypatch.setitem(tool["main"].__globals__, name, thing)
+    for words, code in (("site wheel", 1), ("test", 0)):
+        monkeypatch.setattr("sys.argv", ["release.py", "--only", *words.split()])
+        assert tool["main"]() == code
+    assert ran == ["make wheel", "make site", "make test"]
+    cells = [line.split(" | ") for line in page.read_text().splitlines() if line.startswith("| `")]
+    assert [(line[0], line[1]) for line in cells] == [
+        ("| `make test`", "16746 passed, 1 xfailed"),
+        ("| `make wheel`", "**exit code 2**; 1 failed, 97 passed, 2 skipped"),
+        ("| `make site`", "exit code 0"),
+    ]
+    assert cells[1][-1] == "3.12.1, 2.0.0, 1.14.0 |"
+    assert page.read_text().startswith("a\n")
+    assert page.read_text().endswith("\nb\n")
+    assert capsys.readouterr().out.count("| `make site` |") == 1

@@ -103,6 +103,8 @@ def main() -> None:
         command = [programs / command[0], *(() if chosen.all else command[1:])]
         if chosen.oldest:
             command += ["-W", "default"]
+        versions = "import platform, numpy, scipy; print('tried with', platform.python_version(), end=', ')"
+        run(programs / "python", "-c", f"{versions}; print(numpy.__version__, scipy.__version__, sep=', ')")
         run(*command, cwd=tests, env=environment)
         for path in (archive, wheel):
             print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
