@@ -142,11 +142,12 @@ def test_guarantees_hold_from_any_start_to_a_minimizer_at_a_corner(seed) -> None
         i = int(np.abs(z - corner).argmax())
         return abs(z[i] - corner[i]), np.sign(z[i] - corner[i]) * np.eye(n)[i]
 
-    def bent(z, M=10.0 ** rng.uniform(-6, 1)):
-        return z[0] + M * z[0] ** 2 / 2, np.array([1 + M * z[0]])
+    smooth = 10.0 ** rng.uniform(-6, 1)
 
-    slope = bent(np.ones(1))[1][0]
-    for function, domain, point, known, generators in (
+    def bent(z):
+        return z[0] + smooth * z[0] ** 2 / 2, np.array([1 + smooth * z[0]])
+
+    for function, domain, point, known, methods_that_promise in (
         (
             farthest,
             Box(-np.ones(n), np.ones(n)),
@@ -158,11 +159,11 @@ def test_guarantees_hold_from_any_start_to_a_minimizer_at_a_corner(seed) -> None
             bent,
             Box([0.0], [1.0]),
             np.ones(1),
-            Regularity(slope, 1.0, slope - 1.0),
+            Regularity(1.0 + smooth, 1.0, smooth),
             (G.FrankWolfe("classic", "open-loop"), G.LevelSet(target=0.0)),
         ),
     ):
-        for generator in generators:
+        for generator in methods_that_promise:
             result = minimize(FunctionOracle(function, domain), generator, point, rtol=0, atol=0, max_calls=calls)
             promised = generator.guarantee(domain, point, calls, known)
             assert promised is not None

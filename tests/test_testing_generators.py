@@ -8,7 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oracle_opt import CapabilityMismatch, EmptyLocalizationSet, FeasibilityCut, FunctionOracle, ObjectiveCut
+from oracle_opt import (
+    CapabilityMismatch,
+    EmptyLocalizationSet,
+    FeasibilityCut,
+    FunctionOracle,
+    ObjectiveCut,
+    SequentialGenerator,
+    minimize,
+    problems,
+)
 from oracle_opt.domains import Ball, Box, Simplex
 from oracle_opt.generator import Minorant, QueryPointGenerator, Step
 from oracle_opt.generators import Kelley, LevelSet, ProjectedGradient, Subgradient
@@ -307,5 +316,23 @@ def test_convergence_is_asked_for() -> None:
 
 def test_refused_problems_are_left_out() -> None:
     names = check_generator(Kelley(), domains=[Simplex(3), Ball(3)])
-    assert len(names) == 6
+    assert len(names) == 7
     assert all("Simplex" in name for name in names)
+
+
+def test_steps_out_of_scale_end_with_a_status_here_and_on_the_steep_problems_of_the_tests() -> None:
+    """An exponential far out is +inf, and no warning: both examinations of a generator say the same."""
+
+    class Unscaled(SequentialGenerator):
+        needs_convexity = True
+
+        def queries(self, domain, point):
+            for k in range(1, 30):
+                self.center = cut = yield point
+                point = domain.project(point - 1e3 / k * cut.subgradient)
+
+    assert any("exponential on FreeSpace" in name for name in check_generator(Unscaled()))
+    for name in ("CB2", "CB3", "Chained CB3 I", "Chained CB3 II"):
+        instance = problems.find(f"nonsmooth/{name}")[0](0)
+        result = minimize(instance.oracle, Unscaled(), instance.start, max_calls=30)
+        assert result.upper_bound >= instance.optimum - 1e-6

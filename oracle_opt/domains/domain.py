@@ -94,6 +94,7 @@ class Domain(NamedArguments, ABC):
             The same at every call.
         """
 
+    @np.errstate(over="ignore")  # a point far out is in the set by its relative distance
     def contains(self, point: Vector, tolerance: float = 1e-9) -> bool:
         """Tell whether a point is in the set.
 

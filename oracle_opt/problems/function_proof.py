@@ -172,9 +172,9 @@ def largest(values: Iterable[Enclosure]) -> Enclosure:
 def oracle_of(
     function: Callable[[Vector], tuple[float, Vector] | Cut], proof: FunctionProof, name: str
 ) -> FunctionOracle:
-    """The oracle of a function, with what proves its cuts."""
+    """The oracle of a function, with what proves its cuts; far out it is +inf, and no warning."""
     return FunctionOracle(
-        function,
+        np.errstate(over="ignore")(function),
         proof.domain,
         name=name,
         witness=proof.witness,

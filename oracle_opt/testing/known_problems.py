@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import exp, hypot, inf
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -79,7 +80,7 @@ def small_domains() -> list[Domain]:
 
 
 def small_problems(domain: Domain, seed: int = 0) -> list[KnownProblem]:
-    """Problems with known optima on a domain: smooth and not, exact and not, with summands, with feasibility cuts.
+    """Problems with known optima on a domain: smooth and not, exact, steep, with summands, with feasibility cuts.
 
     Parameters
     ----------
@@ -99,6 +100,7 @@ def small_problems(domain: Domain, seed: int = 0) -> list[KnownProblem]:
     made += [_maxima(domain, points[2], size, rng, 1), _maxima(domain, points[3], size, rng, 3)]
     made += [_half_space(domain, points[0], points[4], size), _nothing(domain, points[0], size, rng)]
     slope = _unit(rng, domain.dimension)
+    made.append(_steep(domain, points[5], slope / size))
     optimum, end = domain.minimize_linear(slope)
     # where the radius is only a statement about where a minimizer lies, an affine function belies it
     if np.isfinite(optimum) and slope @ domain.project(end - size * slope) >= optimum - 1e-6 * size:
@@ -155,6 +157,20 @@ def _maxima(domain: Domain, best: Vector, size: float, rng: np.random.Generator,
 
     name = "maximum of affine functions" if count == 1 else f"sum of {count} maxima, with summands,"
     return _problem(name, domain, function, 0.0)
+
+
+def _steep(domain: Domain, best: Vector, normal: Vector) -> KnownProblem:
+    """``exp(a) - a`` plus a distance, ``a = 20 normal @ (z - best)``: a step out of scale ends where it is +inf."""
+
+    def function(z: Vector) -> Cut:
+        along, away = 20.0 * float(normal @ (z - best)), z - best
+        distance = hypot(*away)
+        if along > 700.0:
+            return ObjectiveCut(z, inf, normal)
+        slope = 20.0 * (exp(along) - 1.0) * normal + (away / distance if distance else 0.0)
+        return ObjectiveCut(z, exp(along) - along + distance, slope)
+
+    return _problem("exponential", domain, function, 1.0)
 
 
 def _half_space(domain: Domain, center: Vector, end: Vector, size: float) -> KnownProblem:
