@@ -256,15 +256,15 @@ class FunctionOracle(Oracle):
         terms = sides[i] + np.abs(slopes[i]) @ np.abs(point)
         same = (np.abs(slopes + slopes[i]).max(axis=1) <= OPPOSITE) & (np.abs(sides + sides[i]) <= OPPOSITE * terms)
         for j in map(int, np.flatnonzero(same & (len(point) > 1))):
-            if self._no_width([i, j], units[[i, j]], slopes[[i, j]]):
+            if (side := self._equation([i, j], units[[i, j]], slopes[[i, j]])) is not None:
                 raise InvalidArgument(
                     f"`constraints[{j}]` and `constraints[{i}]` are opposite: both hold where {shown(normals[i])} @ z "
-                    f"== {float(normals[i] @ point - values[i])!r}. Put that equality into the domain: {AN_EQUATION}"
+                    f"== {side!r}. Put that equality into the domain: {AN_EQUATION}"
                 )
 
-    def _no_width(self, pair: list[int], units: Vector, slopes: Matrix) -> bool:
-        """Whether two constraints are seen to be affine and to leave no width; what rounding hides is not seen."""
-        near, widths = np.zeros(slopes.shape[1]), []
+    def _equation(self, pair: list[int], units: Vector, slopes: Matrix) -> float | None:
+        """The right-hand side where two constraints are seen to be one affine equation; `None` if that is not clear."""
+        near, seen = np.zeros(slopes.shape[1]), []
         for k in range(6):  # near 0, where terms are small, and in the middle; far out, where curves have turned
             corner = self.domain.bounding_box()[k % 2] if k > 3 else near
             far = np.linspace(0.3, 0.6, len(near)) * (np.nan_to_num(corner, posinf=FAR, neginf=-FAR) - near)
@@ -272,20 +272,20 @@ class FunctionOracle(Oracle):
             try:
                 asked = [self._constraint(i, here) for i in pair]
             except Exception:  # a function may have no answer where no method asked
-                return False
+                return None
             values, normals = (np.array(part) for part in zip(*asked, strict=True))
             sides, there = values / units, normals / units[:, None]
             size, width = float(np.abs(sides).max()), -float(sides.sum())
             rounding = (len(near) + 2) * EPS * (size + np.abs(slopes[0]) @ np.abs(here))
             turned = max(np.abs(there - slopes).max(), np.abs(there.sum(axis=0)).max())
             if sides.max() < 0 or turned > 4.0 * EPS or abs(width) > rounding or (k == 3 and size > 2.0 * rounding):
-                return False
-            widths.append(width - 4.0 * EPS * size)
+                return None
+            seen.append((width - 4.0 * EPS * size, float(normals[0] @ here - values[0])))
             if k < 3:
                 end = self.domain.minimize_linear(slopes[int(sides[0] < sides[1])])[1]
                 way = np.nan_to_num(end, posinf=FAR, neginf=-FAR) - here
                 near = here + 0.5 * abs(sides[0] - sides[1]) / (abs(slopes[0] @ way) or 1.0) * way
-        return min(widths[1:4]) <= 0  # what is no rounding has one sign
+        return seen[3][1] if min(seen[1:4])[0] <= 0 else None  # a width that is no rounding has one sign
 
     def _evaluated(self, point: Vector) -> Cut:
         """The answer of the function at a feasible point."""
