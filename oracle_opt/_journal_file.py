@@ -12,7 +12,6 @@ Answers of any kind are written under the name of their class, by arrays of thei
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import stat
@@ -215,9 +214,6 @@ def _packed(fields: Mapping[str, Any]) -> bytes:
 
 def _unpacked(payload: bytes) -> Fields:
     """Arrays by name of their bytes, to the last bit."""
-    if payload.startswith(b"PK"):  # an .npz archive, as earlier versions wrote it
-        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-            return dict(archive)
     line, _, contents = payload.partition(b"\n")
     fields = {}
     for name, (kind, shape, order, start, length) in json.loads(line).items():

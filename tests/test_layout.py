@@ -151,6 +151,14 @@ def test_version_comes_from_the_build_file() -> None:
     assert oracle_opt.__version__ == stated.group(1)
 
 
+@needs_sources
+def test_the_changelog_says_the_version_with_its_date_in_few_lines() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version, _ = re.findall(r"^## \[(.+)\], (\d{4}-\d{2}-\d{2})$", text, re.M)[0]
+    assert version == oracle_opt.__version__
+    assert text.count("\n") <= 120, "the rest belongs behind: CHANGELOG-0.1.md"
+
+
 HEAVY = ("scipy", "highspy", "cvxpy", "sklearn", "matplotlib", "pandas", "pyarrow", "rich", "typer")
 
 

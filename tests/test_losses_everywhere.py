@@ -463,14 +463,3 @@ def test_the_longest_multiple_is_the_last_in_the_box():
     assert dual.longest_multiple(np.array([1.0, -1.5, 0.5])) == 1.0
     assert dual.longest_multiple(np.zeros(3)) == np.inf
     assert S.OneClass(0.5).dual(None, 2).longest_multiple(np.array([0.25, 0.75])) == 1.0
-
-
-def test_the_former_name_of_a_dual_gives_the_same():
-    y, C = np.array([1.0, -1.0, 1.0]), np.array([1.0, 2.0, 3.0])
-    squared, tube = S.SquaredHinge(C).dual(y, 3), S.EpsilonInsensitive(C, 0.25).dual(y, 3)
-    former = S.BoxDual(squared.linear, *squared.box, ridge=squared.ridge)
-    for name in ("linear", "lower", "upper", "ridge", "reach"):
-        np.testing.assert_array_equal(getattr(former, name), getattr(squared, name))
-    former = S.BoxDual(tube.linear, -C, C, epsilon=0.25)
-    assert former.kink.tolist() == tube.kink.tolist()
-    assert former.ridge is None

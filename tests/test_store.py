@@ -246,12 +246,6 @@ def test_a_run_that_ctrl_c_meets_just_after_it_was_stored_counts(tmp_path, monke
     assert (tmp_path / "summary.csv").exists()
 
 
-def test_an_older_folder_is_told_apart(tmp_path):
-    (tmp_path / "settings.json").write_text("{}")
-    with pytest.raises(StoreMismatch, match="an earlier version of oracle_opt wrote it; choose another"):
-        RunStore(tmp_path, Settings())
-
-
 PARENT = """
 import os, sys, time
 import numpy as np

@@ -2,8 +2,8 @@
 
 All of them where compiled code, conftest.py or pyproject.toml changed. Tests that read files of the clone, which name
 its ROOT, are always among them. A name that a package passes on counts as imported from the file that defines it. A
-Python file of which comments alone changed reaches none. Two tables hold every generator by name: a test that reaches a
-changed one through these alone is run if it names it, and of those made of the table of the tests, the cases of its name.
+Python file of which comments alone changed reaches none. Two tables hold every generator by name: a test that reaches
+a changed one through these alone is run if it names it; of those made of the tests' table, the cases of its name are.
 """
 
 import ast
@@ -85,7 +85,7 @@ def reached(test, closed=frozenset()):
 
 
 def names_of(paths):
-    """The names under which tables hold the classes of generators: of the class, of the command, of the tests' table."""
+    """The names under which tables hold the classes of generators: of classes, commands, the tests' entries."""
     text = " ".join(path.read_text(encoding="utf-8") for path in paths if path.parent == ROOT / "generators")
     kinds = re.findall(r"^class ([A-Z]\w*)", text, re.M)
     words = [re.sub("(?<=[a-z])(?=[A-Z])", "-", kind).lower() for kind in kinds]

@@ -42,7 +42,7 @@ def full_name(text: str, public: dict[str, str], module: str = "") -> str:
 def add_links(app, doctree) -> None:
     """Make links of the names on a page: all on API pages, elsewhere the first of each."""
     page = app.env.docname
-    if page == "reference/CHANGELOG":  # it tells of names that are no more
+    if page.startswith("reference/CHANGELOG"):  # it tells of names that are no more
         return
     public = public_names()
     everywhere = page in ("api", "api_parts") or page.startswith("reference/oracle_opt")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[1]
 FOLDER = "reference"
-FILES = ("CHANGELOG", "CONTRIBUTING", "SECURITY")
+FILES = ("CHANGELOG", "CHANGELOG-0.1", "CONTRIBUTING", "SECURITY")
 LINK = re.compile(r"\[([^\]\[]+)\]\((?!https?:|#|/)([^)\s#]*)(#[^)\s]*)?\)")
 
 

@@ -129,12 +129,7 @@ def _header() -> dict[str, object]:
 
 
 def _check_empty(folder: Path) -> None:
-    """Refuse a folder with files of somebody else that would be overwritten, or of the format without a version."""
-    if (folder / "settings.json").exists():
-        raise StoreMismatch(
-            f"{folder} has a settings.json and no {STUDY}: an earlier version of oracle_opt wrote it; choose another "
-            "folder, and the runs are made again"
-        )
+    """Refuse a folder with files of somebody else that would be overwritten."""
     for name in FILES:
         if (folder / name).exists() and not (folder / STUDY).exists():  # which another process may have written now
             raise StoreMismatch(

@@ -10,7 +10,7 @@ from oracle_opt.oracles.svm.logistic import Logistic
 from oracle_opt.oracles.svm.loss import Loss
 from oracle_opt.oracles.svm.one_class import OneClass
 from oracle_opt.oracles.svm.pinball import Pinball
-from oracle_opt.oracles.svm.separable_dual import Separable, former_box_dual
+from oracle_opt.oracles.svm.separable_dual import Separable
 from oracle_opt.oracles.svm.smoothed_hinge import SmoothedHinge
 from oracle_opt.oracles.svm.solve_svm import solve_svm
 from oracle_opt.oracles.svm.squared_epsilon_insensitive import SquaredEpsilonInsensitive
@@ -41,9 +41,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Find `solve_lp_mkl` of `oracle_opt.oracles`, and up to the next version `BoxDual`, now `Separable`, here."""
-    if name == "BoxDual":
-        return former_box_dual
+    """Find `solve_lp_mkl` of `oracle_opt.oracles` here, too."""
     if name == "solve_lp_mkl":
         from importlib import import_module
 

@@ -369,21 +369,3 @@ def largest(slope: Numbers, end: Vector, ridge: Vector | None) -> Numbers:
 def unit_of(size: float) -> float:
     """Return the power of 2 next above a size, 1 for one that is 0 or too small to divide by."""
     return ldexp(1.0, frexp(size)[1]) if size > 1e-150 else 1.0
-
-
-def former_box_dual(
-    linear: Vector,
-    lower: Vector,
-    upper: Vector,
-    total: float = 0.0,
-    epsilon: float = 0.0,
-    ridge: Vector | None = None,
-    unit: float = 1.0,
-    offset: float = 0.0,
-) -> Separable:
-    """A `Separable` from the arguments of its former name: one kink for all, and with a ridge the box was a reach."""
-    kink = np.full(np.shape(linear), epsilon) if epsilon else None
-    if ridge is None:
-        return Separable(linear, lower, upper, kink, None, total, offset, unit)
-    ends = np.where(lower < 0, -np.inf, 0.0), np.where(upper > 0, np.inf, 0.0)
-    return Separable(linear, *ends, kink, ridge, total, offset, unit, np.maximum(upper, -lower))
