@@ -254,7 +254,7 @@ def main():
         cells = [" / ".join(f"{ratio:.2f}" for ratio in np.exp(one)) for one in np.mean(values, axis=0)]
         rows.append([f"**all, {half}**", *cells])
     say("Calls over the least of the four, to 1e-3 / 1e-6, geometric means; processor seconds of a run, mean.")
-    print(table(["tasks", "`minimize(oracle)`", *(f"`{name}()`" for name in NAMES)], rows))
+    table(["tasks", "`minimize(oracle)`", *(f"`{name}()`" for name in NAMES)], rows)
 
 
 if __name__ == "__main__":
