@@ -316,3 +316,22 @@ def test_a_table_never_changes_what_it_once_held():
         views.append((table.rows, table.rows.copy()))
     assert len(table) == 17
     assert all((view == copy).all() for view, copy in views)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_dual_vector_of_a_side_that_is_not_there_is_refused_in_words(exact):
+    """Of a row without a lower side, and of one without an upper side; the others may have either sign."""
+    problem, claims, _ = example("rows")
+    oracle, sides = BendersOracle(problem, n_summands=7), (problem.row_lower, problem.row_upper)
+    wrong = [
+        (i, 1.0 if np.isinf(low) else -1.0)
+        for i, (low, up) in enumerate(zip(*sides, strict=True))
+        if np.isinf(low - up)
+    ]
+    claim = next(one for one in claims if "vertices" in one.witness)
+    assert wrong
+    for i, sign in wrong:
+        vertices = np.array(claim.witness["vertices"])
+        vertices[:, i] = sign
+        with pytest.raises(Refuted, match=f"wrong sign in row {i}"):
+            oracle.prove_cut(replace(claim, witness={**claim.witness, "vertices": vertices}), exact)

@@ -58,6 +58,8 @@ def test_a_relaxation_of_the_users_own_is_examined_by_its_own_function(exact):
     for one in (whole, *each):
         assert several.prove_cut(one, exact) <= 1e-14
         assert 0.9e-6 < several.prove_cut(replace(one, constant=one.constant + 1e-6), exact) < 1.1e-6
+        steeper = [several.prove_cut(replace(one, slope=one.slope + change), exact) for change in (-1e-3, 1e-3)]
+        assert max(steeper) > 5e-3  # the activities of all parts add up
     for sizes in (None, [3], [1, 1, 2], [4, -1, 0], "abc", [1.0, np.nan, 1.0]):
         with pytest.raises(Refuted, match=r"relaxed solution is none|sizes"):
             several.prove_cut(replace(whole, witness={**whole.witness, "sizes": sizes}), exact)

@@ -8,7 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from oracle_opt.proof.enclosed_products import scattered
+from oracle_opt.oracles.mkl.form_proof import forms_of_products
+from oracle_opt.proof.decimals import exp_less_one_above
+from oracle_opt.proof.enclosed_products import scattered, transposed_times
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.floats import Floats
 from oracle_opt.proof.rationals import Fractions
@@ -81,3 +83,32 @@ def test_whole_numbers_are_gathered_without_rounding() -> None:
     assert whole.lower.tolist() == whole.upper.tolist() == [12.0, 1.0, 1.0, 0.0]
     parts = scattered(Enclosure.of(np.array([0.1, 0.2, 0.3])), np.zeros(3, dtype=int), 1)
     assert parts.lower[0] < Fraction(0.1) + Fraction(0.2) + Fraction(0.3) < parts.upper[0]
+
+
+@pytest.mark.parametrize("shape", [(1000, 1), (1, 1000), (30, 30)])
+def test_products_hold_the_exact_ones_where_terms_cancel(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        A, y = rng.normal(size=shape), rng.normal(size=shape[0])
+        product = transposed_times(A, Enclosure.of(y))
+        for column, lower, upper in zip(A.T, product.lower, product.upper, strict=True):
+            truth = sum(
+                (Fraction(a) * Fraction(b) for a, b in zip(column.tolist(), y.tolist(), strict=True)), Fraction(0)
+            )
+            assert lower <= truth <= upper
+
+
+@pytest.mark.parametrize("x", [1e-13, -1e-13, 9e-13, -9e-13])
+def test_an_exponential_near_0_is_bounded_from_above(x: float) -> None:
+    x = Fraction(x)
+    truth = x + x**2 / 2 + x**3 / 6  # less x**4 / 24 and more, which is positive
+    assert 0 < exp_less_one_above(x) - truth < 2 * abs(x) ** 3
+
+
+def test_radii_of_forms_add_up_from_above() -> None:
+    rng = np.random.default_rng(0)
+    x, r = rng.normal(size=300), rng.uniform(0, 1, (300, 40))
+    found = forms_of_products(x, Floats(np.zeros((300, 40)), r)).r
+    for column, radius in zip(r.T, found, strict=True):
+        sizes = zip(np.abs(x).tolist(), column.tolist(), strict=True)
+        assert radius >= sum((Fraction(a) * Fraction(b) for a, b in sizes), Fraction(0))
