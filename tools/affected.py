@@ -1,7 +1,8 @@
 """Print the test files that the changes since the last commit on main can reach, by the imports of the sources.
 
-All of them where compiled code, conftest.py or pyproject.toml changed. Tests that read files of the clone, which name
-its ROOT, are always among them. A name that a package passes on counts as imported from the file that defines it.
+All of them where compiled code, conftest.py, pyproject.toml or the lock file changed. Tests that read files of the
+clone, which name its ROOT, are always among them. A name that a package passes on counts as imported from the file that
+defines it.
 """
 
 import ast
@@ -10,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-ALL = (".pyx", ".pxd", ".h", "meson.build", "conftest.py", "pyproject.toml")
+ALL = (".pyx", ".pxd", ".h", "meson.build", "conftest.py", "pyproject.toml", "requirements.lock")
 PLACES = {"oracle_opt.oracles": "oracles", "oracle_opt.generators": "generators"}
 
 
