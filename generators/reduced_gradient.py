@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt import Domain, ObjectiveCut, SequentialGenerator, SimplexBlocks
 from oracle_opt.arguments import real
@@ -188,7 +189,7 @@ def _shortest(cut: ObjectiveCut, slopes: Vector, others: Vector, lead: int) -> V
     return combined
 
 
-def _to_boundary(weights: Vector, direction: Vector) -> tuple[float, Vector]:
+def _to_boundary(weights: Vector, direction: Vector) -> tuple[float, NDArray[np.bool_]]:
     """Longest step that keeps every weight nonnegative, and which weights arrive at zero, up to rounding."""
     falling = direction < 0
     lengths = np.full(len(weights), np.inf)

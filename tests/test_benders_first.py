@@ -55,7 +55,7 @@ def optimum(problem):
     outcomes, p = problem.all_scenarios()
     every = [scenario(problem, outcome) for outcome in outcomes]
     empty = sparse.csr_array((problem.A.shape[0], len(p) * problem.q.size))
-    own = sparse.block_diag([W for _, W, *_ in every])
+    own = sparse.block_diag([sparse.coo_array(W) for _, W, *_ in every])
     rows = sparse.vstack(
         [sparse.hstack([problem.A, empty]), sparse.hstack([np.vstack([T for T, *_ in every]), own])]
     ).tocsr()

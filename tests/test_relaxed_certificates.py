@@ -55,7 +55,7 @@ def best_assignment(oracle):
     m, n = oracle.costs.shape
     sign = -1 if oracle.maximize else 1
     once = sparse.hstack([sparse.eye_array(n)] * m)
-    load = sparse.block_diag([row[None] for row in oracle.uses])
+    load = sparse.block_diag([sparse.coo_array(row[None]) for row in oracle.uses])
     constraints = [LinearConstraint(once, 1, 1), LinearConstraint(load, ub=oracle.capacities)]
     return sign * milp(sign * oracle.costs.ravel(), constraints=constraints, integrality=1, bounds=(0, 1)).fun
 

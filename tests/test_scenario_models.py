@@ -168,11 +168,11 @@ def in_linopy(s):
 def extensive(scenarios, weights):
     """The least expected cost, by HiGHS, from the numbers alone, without the constants of the objective."""
     first, sign = scenarios[0], scenarios[0].sense
+    none = sparse.csr_array((len(first.b), sum(len(one.q) for one in scenarios)))
+    own = sparse.block_diag([sparse.coo_array(one.W) for one in scenarios])
     rows = [
-        sparse.hstack(
-            [sparse.csr_array(first.A), sparse.csr_array((len(first.b), sum(len(one.q) for one in scenarios)))]
-        ),
-        sparse.hstack([np.vstack([one.T for one in scenarios]), sparse.block_diag([one.W for one in scenarios])]),
+        sparse.hstack([sparse.csr_array(first.A), none]),
+        sparse.hstack([np.vstack([one.T for one in scenarios]), own]),
     ]
     low = np.r_[np.full(len(first.b), -np.inf), *(one.low for one in scenarios)]
     high = np.r_[first.b, *(one.high for one in scenarios)]

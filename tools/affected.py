@@ -1,9 +1,9 @@
 """Print the tests that the changes since the last commit on main can reach, by the imports of the sources.
 
-All of them where compiled code, conftest.py or pyproject.toml changed. Tests that read files of the clone, which name
-its ROOT, are always among them. A name that a package passes on counts as imported from the file that defines it. A
-Python file of which comments alone changed reaches none. Two tables hold every generator by name: a test that reaches
-a changed one through these alone is run if it names it; of those made of the tests' table, the cases of its name are.
+All of them where compiled code, conftest.py, pyproject.toml or the lock file changed. Tests that read files of the
+clone, which name its ROOT, are always among them. A name that a package passes on counts as imported from the file that
+defines it. A Python file of which comments alone changed reaches none. Two tables hold every generator by name: a test
+that reaches a changed one through these alone is run if it names it; of those made of the tests' table, its cases are.
 """
 
 import ast
@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-ALL = (".pyx", ".pxd", ".h", "meson.build", "conftest.py", "pyproject.toml")
+ALL = (".pyx", ".pxd", ".h", "meson.build", "conftest.py", "pyproject.toml", "requirements.lock")
 TABLES = {ROOT / "tests" / "table.py", ROOT / "oracle_opt" / "study" / "methods.py"}
 PLACES = {"oracle_opt.oracles": "oracles", "oracle_opt.generators": "generators"}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "tools" / "oldest.txt"
-LEFT_OUT = {"dev", "peers", "site"}  # extras that no user of the library needs; of dev what the tests take is in
+LEFT_OUT = {"dev", "peers", "site", "test"}  # extras that no user of the library needs; what tests of wheels take is in
 TESTING = ("pytest", "pytest-timeout", "hypothesis")
 REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[\w,]+\])?>=([\d.]+)")
 
@@ -20,7 +20,7 @@ def constraints() -> str:
     extras = project["project"]["optional-dependencies"]
     words = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
     words += [word for extra, content in extras.items() if extra not in LEFT_OUT for word in content]
-    words += [word for word in extras["dev"] if word.split(">=")[0] in TESTING]
+    words += [word for word in extras["test"] if word.split(">=")[0] in TESTING]
     bounds: dict[str, set[str]] = {}
     for word in words:
         if not word.startswith("oracle-opt["):

@@ -122,8 +122,8 @@ def superposed(programs: Programs) -> LinearProgram:
     return replace(
         each[0],
         matrix=sparse.csr_array(reduce(lambda sum_, one: sum_ + abs(one.matrix), each[1:], abs(each[0].matrix))),
-        row_lower=np.max([one.row_lower for one in each], axis=0),
-        row_upper=np.min([one.row_upper for one in each], axis=0),
+        row_lower=np.array([one.row_lower for one in each]).max(axis=0),
+        row_upper=np.array([one.row_upper for one in each]).min(axis=0),
     )
 
 

@@ -317,9 +317,8 @@ class ScenarioSums:
                 self.frame.share, self.value, self.upper, self.slope, self.size, self.slope_size, each, strict=True
             )
             summands = tuple(self._one(*one) for one in sums)
-        value, upper, slope = (one.sum(axis=0) for one in (self.value, self.upper, self.slope))
-        extras = {} if proof is None else proof
-        return self._one(1.0, value, upper, slope, self.size.sum(), self.slope_size.sum(axis=0), extras, summands)
+        value, upper, slope, size = self.value.sum(), self.upper.sum(), self.slope.sum(axis=0), self.size.sum()
+        return self._one(1.0, value, upper, slope, size, self.slope_size.sum(axis=0), proof or {}, summands)
 
     def _one(
         self,

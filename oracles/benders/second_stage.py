@@ -204,7 +204,7 @@ class SecondStage:
     @cached_property
     def start(self) -> Pool:
         """The dual vertices that are known from the start."""
-        pool = Pool(self.form)
-        if len(self.known[0]):
-            pool.add(self.vertices(*self.known, self.problem.q[None], None)[0])
+        pool, (basic, at) = Pool(self.form), self.known
+        if len(basic):
+            pool.add(self.vertices(basic, at, self.problem.q[None], None)[0])
         return pool
