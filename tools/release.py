@@ -40,14 +40,14 @@ def followed(command: list[str]) -> tuple[int, str]:
     return running.returncode, "".join(lines)
 
 
-def row(command: str, code: int, output: str, seconds: float) -> tuple[str, ...]:
+def row(command: str, made: str, code: int, output: str, seconds: float) -> tuple[str, ...]:
     """Cells of a command that has ended."""
     counted = COUNTED.findall(output)
     outcome = "; ".join([f"**exit code {code}**"] * bool(code) + counted[-1:]) or "exit code 0"
     here = f"{platform.python_version()}, {version('numpy')}, {version('scipy')}"
     tried = TRIED.findall(output)
     today = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"
-    return f"`{command}`", outcome, f"{seconds / 60:.1f}", today, commit(), tried[-1] if tried else here
+    return f"`{command}`", outcome, f"{seconds / 60:.1f}", today, made, tried[-1] if tried else here
 
 
 def merged(page: str, cells: tuple[str, ...], order: list[str]) -> str:
@@ -69,9 +69,9 @@ def main() -> int:
     splice(PAGE.read_text(encoding="utf-8"), "release", "")  # hours must not end at a missing mark
     rows = []
     for name in (name for name in NAMES if name in chosen.only):
-        began = time.monotonic()
+        made, began = commit(), time.monotonic()  # there may be others before it ends
         code, output = followed(["make", name])
-        rows.append((row(f"make {name}", code, output, time.monotonic() - began), code))
+        rows.append((row(f"make {name}", made, code, output, time.monotonic() - began), code))
         page = PAGE.read_text(encoding="utf-8")  # anew: it may have been edited meanwhile
         atomic_text(PAGE, merged(page, rows[-1][0], [f"make {one}" for one in NAMES]))
     for cells in (HEADINGS, ("---",) * len(HEADINGS), *(cells for cells, _ in rows)):
