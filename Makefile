@@ -3,12 +3,14 @@
 # make newest the same with the newest packages on the newest Python at hand, whatever the lock file says
 # make lock   requirements.lock anew: the newest packages that pip finds for $(PYTHON), which all installs then take
 # make affected  the tests that the changes since the last commit on main can reach, by the import graph
+# make rounding  tests of ends, calls, statuses and level sets, every answer moved by one unit in the last place
 # make campaigns  all cases of the campaigns: many random problems in search of a false statement
 # make bench  all benchmarks, hours; rewrites docs/performance.md (BENCH="--only footprint" or --quick for less)
 # make figures  the measured tables of the documentation, the stalest first
 # make site   the documentation as a site, in build/site
 # make sanitize  tests of the compiled modules under AddressSanitizer and UndefinedBehaviorSanitizer, some ten minutes
 # make wheel  a release on this machine, and its tests as users get it; make oldest  the same with the oldest packages
+# make release  all of these in order; their outcomes go to docs/reliability.md
 # make clean  remove the environment and what was built
 
 VENV ?= .venv
@@ -23,7 +25,7 @@ PIP := $(BIN)/python -m pip install --quiet $(if $(LOCK),--constraint $(LOCK))
 # What an installed environment depends on; the sources themselves are rebuilt on import (editable install).
 BUILD_FILES := pyproject.toml meson.options meson.build $(wildcard */meson.build */*/meson.build)
 
-.PHONY: demo test newest lock affected campaigns bench figures site sanitize wheel oldest clean
+.PHONY: demo test newest lock affected rounding campaigns bench figures site sanitize wheel oldest release clean
 
 demo: $(VENV)/.installed
 	$(BIN)/oracle-opt compare wdbc --splits 2 --jobs 2 --max-calls 100 --out demo-report
@@ -60,6 +62,13 @@ lock:
 affected: $(VENV)/.installed-$(EXTRA)
 	$(BIN)/python -P -c "import oracle_opt.oracles"
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile $$($(BIN)/python tools/affected.py)
+
+# What another processor would round otherwise; of all tests: `pytest --ulp SEED`.
+SEED ?= 1
+ROUNDED := $(wildcard $(addprefix tests/test_,ends.py driver*.py level_set.py guarantees.py frank_wolfe.py trust_region.py \
+	calls*.py call_counts.py conformance*.py choose.py statuses*.py infinite*.py benders.py conic_first.py unbounded*.py))
+rounding: $(VENV)/.installed-$(EXTRA)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --ulp $(SEED) --numprocesses 2 --dist loadfile $(ROUNDED)
 
 campaigns: $(VENV)/.installed-$(EXTRA)
 	$(BIN)/python -P -c "import oracle_opt.oracles"
@@ -113,6 +122,9 @@ wheel: $(VENV)/.installed
 
 oldest: $(VENV)/.installed
 	$(BIN)/python tools/check_wheel.py --oldest
+
+release: $(VENV)/.installed-dev
+	$(BIN)/python tools/release.py
 
 clean:
 	rm -rf $(VENV) .venv-newest build dist demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis

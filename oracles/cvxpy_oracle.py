@@ -215,7 +215,8 @@ class CvxpyOracle(Oracle):
     @cached_property
     def _steepness(self) -> float:
         """Largest cost of a variable in the compiled program, at parameters of 0."""
-        return float(np.abs(self._compiled["c"]).max(initial=0.0))
+        compiled = self._compiled
+        return float(np.abs(compiled["c"] if "c" in compiled else compiled["q"]).max(initial=0.0))
 
     @property
     def _compiled(self) -> dict[str, Any]:

@@ -26,6 +26,13 @@ def pytest_configure(config):
         last_place.move_answers(seed)
 
 
+def pytest_runtest_setup(item):
+    if item.config.getoption("ulp") is not None:
+        import last_place
+
+        last_place.Asked.still = item.get_closest_marker("to_the_bit") is not None
+
+
 def pytest_collection_modifyitems(config, items):
     """Run one in `share` of the cases of a campaign, `@pytest.mark.campaign(share)`, and those asked for by name.
 

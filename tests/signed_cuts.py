@@ -17,6 +17,8 @@ from oracle_opt.testing.known_runs import Watched
 class Signed(Watched):
     """Answers of another oracle, numbered, with as many numbers of proof; other extras are kept, and are no witness."""
 
+    signs = True  # see `last_place`
+
     def __init__(self, inner: Oracle, n_numbers: int = 1) -> None:
         super().__init__(inner)
         self.witness = ("number", "proof")

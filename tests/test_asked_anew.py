@@ -29,6 +29,7 @@ def domain_of(rng):
     return Simplex(n + 1) if rng.random() < 0.5 else Box(-rng.uniform(0.1, 2.0, n), rng.uniform(0.1, 2.0, n))
 
 
+@pytest.mark.to_the_bit
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 def test_a_renamed_function_verifies_and_a_changed_one_does_not(scale, tmp_path) -> None:
     refused = 0
@@ -95,6 +96,7 @@ def study_of(function, domain):
     return Study({"one": FunctionOracle(function, domain)}, {"kelley": Kelley(), "level": LevelSet()}, tau=1e-3)
 
 
+@pytest.mark.to_the_bit
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 def test_a_folder_knows_a_renamed_problem_and_refuses_a_changed_one(scale, tmp_path) -> None:
     for seed in range(5):

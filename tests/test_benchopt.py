@@ -44,6 +44,7 @@ def test_the_files(tmp_path):
     assert "rtol=0.0001, max_calls=77" in files["solvers/kelley.py"]
 
 
+@pytest.mark.to_the_bit
 @needs_benchopt
 def test_benchopt_runs_it_and_gets_our_values(tmp_path):
     """Every point of every curve is what a run of ours had after as many calls; a solver added by the README runs."""

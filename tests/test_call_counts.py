@@ -72,6 +72,7 @@ def of_a_call(oracle, make: Callable[[], QueryPointGenerator], few: int, many: i
     return (counts[1] - counts[0]) / (many - few)
 
 
+@pytest.mark.to_the_bit
 @pytest.mark.parametrize("proofs", [False, True])
 @pytest.mark.parametrize("name", DOMAINS)
 def test_the_driver_takes_few_functions_a_call(name, proofs) -> None:
@@ -80,6 +81,7 @@ def test_the_driver_takes_few_functions_a_call(name, proofs) -> None:
     assert of_a_call(oracle, lambda: TwoPoints(proofs), 20, 120) <= MOST[name][proofs]
 
 
+@pytest.mark.to_the_bit
 def test_a_warm_query_of_kernel_learning_takes_few_functions() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 5))

@@ -143,6 +143,7 @@ def test_ctrl_c_returns_the_run() -> None:
     assert result.n_calls == 4
 
 
+@pytest.mark.to_the_bit
 @pytest.mark.parametrize(
     ("answer", "message"),
     [

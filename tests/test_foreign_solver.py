@@ -63,6 +63,7 @@ def test_it_keeps_the_contract(generator):
     assert len(check_generator(generator, calls=12)) > 20
 
 
+@pytest.mark.to_the_bit
 @pytest.mark.parametrize(
     ("method", "domain"), [("L-BFGS-B", SQUARE), ("SLSQP", SQUARE), ("L-BFGS-B", Box([0.5, 0.5], [0.9, 2]))]
 )
@@ -225,6 +226,7 @@ def test_questions_that_are_no_points(x, words):
         minimize(bowl(), ForeignSolver(lambda function, start, domain: function(x)), [0.0, 0.0])
 
 
+@pytest.mark.to_the_bit
 def test_a_call_at_the_same_point_is_no_query():
     got = []
 
@@ -400,6 +402,7 @@ def test_nothing_is_left_of_kelley():
     assert generator.ask() is not None
 
 
+@pytest.mark.to_the_bit
 def test_it_stands_in_studies_of_several_processes(tmp_path):
     """A solver that fails is a row with its traceback, and runs in worker processes are those of this one."""
     generators = {

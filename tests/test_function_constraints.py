@@ -51,6 +51,7 @@ def test_constrained_functions_match_clarabel(seed, generator):
     assert all(value <= most for value, most in oracle.missed(result.point))
 
 
+@pytest.mark.to_the_bit
 @pytest.mark.parametrize("seed", range(20))
 def test_no_point_that_counts_as_feasible_is_cut_off_by_more_than_the_error(seed):
     oracle, _ = _random_program(seed)

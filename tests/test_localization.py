@@ -153,6 +153,7 @@ def test_the_minimizer_stays_to_the_end(generator):
     assert data.steps[-1].share < 1e-4
 
 
+@pytest.mark.to_the_bit
 def test_a_run_by_hand():
     """The sum of absolute values: two cuts on a square of area 16 leave 8 and then 7 of it."""
     oracle = FunctionOracle(lambda z: (np.abs(z).sum(), np.sign(z)), Box([-1, -1], [3, 3]))
@@ -174,6 +175,7 @@ def test_a_run_by_hand():
     assert chosen.steps[1].polygon == data.steps[2].polygon
 
 
+@pytest.mark.to_the_bit
 def test_feasibility_cuts_are_kept_with_their_tolerance():
     def function(z):
         if z[0] > 1:

@@ -44,6 +44,7 @@ def dtype(request):
     return request.param
 
 
+@pytest.mark.to_the_bit
 def test_duplicated_kernels_have_equal_slopes(dtype):
     K, other, y = kernel(30), kernel(30, 0.3), labels(30)
     for point in ([0.2, 0.3, 0.5], [0.5, 0.0, 0.5], [0.0, 0.5, 0.5]):

@@ -183,7 +183,7 @@ print(thread_count(1 << 30), digest(found))
 """
     answers = []
     for threads in ("1", "2", "3"):
-        environment = os.environ | {"OMP_NUM_THREADS": threads}
+        environment = os.environ | {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": "1"}
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
         answers.append(done.stdout.split())
     assert [count for count, _ in answers] == ["1", "2", "3"]

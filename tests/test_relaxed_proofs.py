@@ -219,6 +219,7 @@ def test_methods_keep_of_a_cut_what_proves_it_and_no_more(multicut):
     assert oracle.recover(result.history.cuts).violation <= 1e-6
 
 
+@pytest.mark.to_the_bit
 @pytest.mark.campaign(2)
 @pytest.mark.parametrize("multicut", [False, True])
 @pytest.mark.parametrize("kind", KINDS)

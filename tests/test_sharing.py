@@ -158,6 +158,7 @@ def test_an_oracle_that_finds_points_infeasible_may_prove_that_all_are() -> None
         minimize(FunctionOracle(nowhere, Simplex(3)), Kelley())
 
 
+@pytest.mark.to_the_bit
 def test_a_generator_that_gives_up_when_it_is_told_keeps_the_answer() -> None:
     class GivesUp(Kelley):
         def tell(self, cut):

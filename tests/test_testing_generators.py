@@ -266,6 +266,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.to_the_bit
 @pytest.mark.parametrize(
     ("generator", "message"), MUTANTS, ids=lambda one: one[:30] if isinstance(one, str) else type(one).__name__
 )
