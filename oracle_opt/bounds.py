@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from functools import cached_property
-from math import frexp, inf, isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from oracle_opt.arrays import EPS, Vector
 from oracle_opt.consistency import NOTHING, OBJECTIVE, AnswerMemory
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, bearing
 from oracle_opt.domains import Domain
+from oracle_opt.feasibility import FAR, ROUNDING
 from oracle_opt.generator import Minorant
 from oracle_opt.proof.claim import below, claim_of_bound, claim_of_cut
 from oracle_opt.proof.parts import Averaged, Parts, alone, steepness_of
@@ -21,10 +23,7 @@ if TYPE_CHECKING:
     from oracle_opt.oracle import Oracle
 
 MERGED = 50  # averaged cuts from one claim made of all of them to the next
-FEW, MANY = 8.0, 2.0**14  # units of roundoff of the terms of a value that it may be wrong by without saying so
-LANDED = 2.0**-23  # of the way from another point, in the unit of f: so near to a minimizer is at one
-ROUGH = 1e-9  # share of the decrease: a stated error above that is no reason to take an optimum for 0
-FAR = 4  # powers of 2: a point that is so much larger than the best one tells nothing of the values near this
+NOUGHT = 1e-9  # change of a point relative to its variables, or to 1: a value that this may make 0 is 0
 CROSSED = 1e-8  # of the terms of the best value: bounds that cross by more than rounding and honest tolerances
 
 
@@ -90,11 +89,6 @@ class CutAverage:
         return below(self.constant, self.error), self.slope
 
 
-def _power(point: Vector) -> int:
-    """The power of 2 next to the largest entry."""
-    return frexp(float(np.abs(point).max()))[1]
-
-
 class BoundTracker:
     """Keeps the incumbent and the four lower bounds.
 
@@ -117,6 +111,8 @@ class BoundTracker:
         `False` turns the lower bounds off: without convexity they prove nothing.
     witness : tuple of str
         Names of the extras that prove a cut.
+    size_of_terms : callable
+        `Oracle.size_of_terms`: the size of the numbers that a value is computed from, where the oracle knows it.
 
     Attributes
     ----------
@@ -141,8 +137,14 @@ class BoundTracker:
         Each of the four bounds, best so far, in the order above.
     """
 
-    def __init__(self, domain: Domain, convex: bool = True, witness: tuple[str, ...] = ()) -> None:
-        self._domain = domain
+    def __init__(
+        self,
+        domain: Domain,
+        convex: bool = True,
+        witness: tuple[str, ...] = (),
+        size_of_terms: Callable[[Vector], float] = lambda _: 0.0,
+    ) -> None:
+        self._domain, self._size_of_terms = domain, size_of_terms
         self._witness = witness
         self._convex = convex
         self._average = CutAverage(domain.dimension)
@@ -152,11 +154,11 @@ class BoundTracker:
         self._n_answers = 0
         self._memory = AnswerMemory(domain.dimension)
         self.upper = inf
-        self.lower = -inf
+        self.lower = self._highest = -inf
+        self._before: ObjectiveCut  # the best one before the incumbent, if there was one
+        self._sized: tuple[ObjectiveCut | None, tuple[float, float, float]] = None, (0.0, 0.0, 0.0)
         self.source = BoundSource.NONE
         self.rounding = self.tolerance = self.violation = self.price = 0.0
-        self._highest: dict[int, tuple[float, Vector]] = {}  # value and point, by the power of 2 that is its size
-        self._resolved: tuple[ObjectiveCut | None, float] = (None, 0.0)  # the rounding at the best point
         self._averaged = Averaged()
         self._basis: tuple[ObjectiveCut | Minorant | tuple[Parts, ...], float] = ((), 0.0)  # of the best bound
         self.proofs = dict.fromkeys((BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -inf)
@@ -190,36 +192,48 @@ class BoundTracker:
 
     @property
     def resolution(self) -> float:
-        """Rounding of the value at the best point: bounds within it are 0, a gap of which no `rtol` can close.
+        """Size up to which both bounds count as 0: see `closed`.
 
-        It is ``max(8, n**2 / 4)`` units of roundoff of ``abs(f(z)) + abs(g) @ abs(z)``, the terms of a value that is
-        linear near z; or ``min(n**2 / 4 * eps * (v - upper), 2**-23 * abs(g) @ abs(z - y))``, v being the highest value
-        at a point y that is not much larger than z and 1; or the error that the oracle states, if that is rounding
-        beside ``v - upper``. Where the value is 0 by that, a lower bound is 0, too, up to four times what was taken off
-        it for rounding. docs/theory.md says why.
+        It is rounding, ``max(8, n**2 / 4)`` units of roundoff of the terms of the best value, or of the highest value
+        less the best one where a relative change of 1e-9 of the best point, or of 1, may make the value 0; or what
+        rounding leaves of a variable that is 0; or the error that the oracle states, if that is rounding; or what a
+        proof by its own solver's multipliers tolerates of points that count as feasible. Where the upper bound is 0 by
+        that, a lower bound is 0, too, up to four times what was taken off it for rounding: the domain may be wide.
+        docs/theory.md says why.
         """
         best = self.incumbent
         if best is None or not (isfinite(self.upper) and isfinite(self.lower)):
             return 0.0
-        if best is not self._resolved[0]:
-            self._resolved = best, self._rounding_at(best)
-        size = self._resolved[1]
-        return max(size, 4.0 * self.rounding) if abs(self.upper) <= size else size
-
-    def _rounding_at(self, best: ObjectiveCut) -> float:
-        """Rounding of the value at a point."""
-        far = max(_power(best.point), self._ordinary) + FAR
-        value, point = max((one for size, one in self._highest.items() if size <= far), key=lambda one: one[0])
-        decrease, away = value - self.upper, float(np.abs(best.subgradient).dot(np.abs(best.point - point)))
-        stated = best.error if best.error <= ROUGH * decrease else 0.0
-        units = EPS * min(max(1.0, 0.25 * best.point.size**2), MANY)
-        return max(stated, max(FEW * EPS, units) * self._terms(best), min(units * decrease, LANDED * away))
+        if best is not self._sized[0]:
+            self._sized = best, self._sizes(best)
+        terms, changed, left = self._sized[1]
+        drop, basis = self._highest - self.upper, self._basis[0]
+        stated = best.error if best.error <= max(NOUGHT * drop, left) else 0.0
+        proposed = self.tolerance if isinstance(basis, Minorant) and basis.extras else 0.0
+        size = max(self._units * terms, min(self._units * drop, changed), left, proposed, stated)
+        return max(size, 4.0 * (self.rounding + stated)) if abs(self.upper) <= size else size
 
     @cached_property
-    def _ordinary(self) -> int:
-        """The power of 2 of a point of ordinary size, 1 or the extent of a smaller domain: a minimizer may be 0."""
-        extent = np.abs(self._domain.bounding_box()).max()
-        return frexp(min(1.0, float(extent)))[1]
+    def _units(self) -> float:
+        """Share of the terms of a value that is rounding: each of n products in each of n cuts is rounded."""
+        return min(EPS * max(8.0, 0.25 * self._domain.dimension**2), NOUGHT)
+
+    @cached_property
+    def _extent(self) -> float:
+        """The largest finite bound of a variable."""
+        extent = np.abs(self._domain.bounding_box())
+        return float(extent[np.isfinite(extent)].max(initial=0.0))
+
+    def _sizes(self, best: ObjectiveCut) -> tuple[float, float, float]:
+        """Of a value: its terms, what a change of 1e-9 of the point, or of 1, may do to it, what is left of a 0.
+
+        A solver leaves as much of a variable that is 0 as `feasibility.allowed` says.
+        """
+        sizes = NOUGHT * np.maximum(np.abs(best.point), min(self._extent, 1.0))
+        changes = [(float(np.abs(cut.subgradient).dot(sizes)), abs(cut.value)) for cut in (best, self._before)]
+        changed = max(change * min(1.0, change / value) if value else change for change, value in changes)
+        terms = max(self._terms(best), self._size_of_terms(best.point))
+        return terms, changed, ROUNDING * min(self._extent, FAR) * float(np.abs(best.subgradient).sum())
 
     @staticmethod
     def _terms(cut: ObjectiveCut) -> float:
@@ -257,7 +271,9 @@ class BoundTracker:
         """Whether some cut is wrong: two answers contradict each other, or the bounds, beyond what they tolerate."""
         if self.conflict or self.incumbent is None or not self.lower > self.upper:
             return bool(self.conflict)
-        return self.lower - self.upper > self.tolerance + CROSSED * max(abs(self.lower), self._terms(self.incumbent))
+        terms, _, left = self._sizes(self.incumbent)
+        size = max(CROSSED * max(abs(self.lower), terms) + left, self._units * (self._highest - self.upper))
+        return self.lower - self.upper > self.tolerance + size
 
     def exceeded(self, cut: Cut) -> str:
         """Say that the lower bound is above a value that no method asked for: the answer `cut` at a probe.
@@ -280,11 +296,9 @@ class BoundTracker:
         if isinstance(cut, ObjectiveCut):
             upper = float(cut.upper)
             if isfinite(upper):
-                power = _power(cut.point)
-                if power not in self._highest or upper > self._highest[power][0]:
-                    self._highest[power], self._resolved = (upper, cut.point), (None, 0.0)
+                self._highest = max(self._highest, upper)
             if upper < self.upper:
-                self.upper, self.incumbent = upper, cut
+                self.upper, self.incumbent, self._before = upper, cut, self.incumbent or cut
             if self._convex:
                 if cut.lower_bound > -inf and self._raise(BoundSource.ORACLE, cut.lower_bound, 0.0):
                     self._basis = cut, 0.0

@@ -391,7 +391,7 @@ def _of_gap(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, wan
         yield (
             f"{size}; {wanted:.3g} was wanted."
             if gap <= wanted
-            else f"{size}, and all of it rounding at a minimum of 0."
+            else f"{size}, and all of it rounding at a minimum of 0: values are known to {bounds.resolution:.3g}."
         )
         return
     yield f"{size}; {wanted:.3g} was wanted."

@@ -74,7 +74,7 @@ class Run:
         if point is not None or not self._proposes:
             self.start = checked_start(oracle, point)
         self.oracle, self.options = oracle, options
-        self.bounds = BoundTracker(oracle.domain, oracle.convex, oracle.witness)
+        self.bounds = BoundTracker(oracle.domain, oracle.convex, oracle.witness, oracle.size_of_terms)
         self.confirmation = Confirmation(oracle, options.check, options.probes)
         self._questions = Questions(self.generator, oracle.domain)
         self._ends = inf if options.max_seconds is None else perf_counter() + options.max_seconds

@@ -63,7 +63,7 @@ def test_both_bounds_are_zero_up_to_the_resolution() -> None:
         assert closed(steep.upper, steep.lower, 1e-6, 0.0, steep.resolution)
         assert not closed(steep.upper, steep.lower, 0.0, 0.0, steep.resolution)
         smooth = tracker(8.0 * unit, 1e-16 * unit, -1e-16 * unit, slope=1e-8 * unit)
-        assert smooth.resolution == pytest.approx(1e-8 * unit * 2.0**-23)
+        assert smooth.resolution == pytest.approx((1e-9 * 80.0) ** 2 / 8.0 * unit)  # of the best value before
         assert closed(smooth.upper, smooth.lower, 1e-6, 0.0, smooth.resolution)
         small = tracker(8.0 * unit, 1e-13 * unit, -1e-13 * unit, slope=8.0 * unit)
         assert not small.closed(1e-6, 0.0)

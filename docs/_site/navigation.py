@@ -8,7 +8,7 @@ from pathlib import Path
 from _site import api_pages
 
 DOCS = Path(__file__).resolve().parents[1]
-LINK = re.compile(r"\[(?:<[^\]]*>)?([^\]]+)\]\(((?:\.\./)?[\w/]+)\.md\)")  # a picture may stand before the title
+LINK = re.compile(r"\[(?:<[^\]]*>)?([^\]]+)\]\(((?:\.\./)?[\w/.-]+)\.md\)")  # a picture may stand before the title
 
 
 def rows(page: str) -> dict[str, dict[str, str]]:

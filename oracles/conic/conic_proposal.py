@@ -27,6 +27,7 @@ from oracle_opt.proposal import Proposal
 
 TOLERANCE = 1e-10  # of Clarabel: at 1e-8 fewer problems are proven to 1e-6, and nothing is saved
 REPAIRS = 3
+HELD = 1e-9  # how near to its rows a point of the domain is
 BOUNDED = ("Solved", "PrimalInfeasible", "MaxTime")  # words of a status after which no direction without end is sought
 # Rows for each variable, and entries, from which cuts find the few rows that matter sooner: linear objectives, others
 MANY_ROWS = ((10, 20_000), (100, 400_000))
@@ -65,7 +66,7 @@ def proposed(oracle: ConicConstraints, lagrangian: Lagrangian, direction: Callab
         return Proposal(None, None, f"{name}: {status}")
     try:
         y = wider.refined(x, z, s)[:m]
-        minorant = lagrangian.minorant(oracle.domain, x, y)
+        minorant = lagrangian.minorant(oracle.domain, x, y, max(oracle.tolerance, HELD))
     except (
         ArithmeticError,
         np.linalg.LinAlgError,

@@ -10,7 +10,7 @@ what that moves it counts as distance.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import frexp, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,7 +134,9 @@ def point_in_cone(cone: Cone, v: Vector) -> Vector | None:
     elif kind is Exponential:
         near = _in_exponential(near)
     elif isinstance(cone, Power):
-        near = within_power(Enclosure.of(near), Enclosure.of(np.array(cone.exponent)), 1.0, 1.0).lower
+        unit = frexp(float(np.abs(near).max(initial=0.0)))[1]  # of 2: logarithms of ordinary numbers are exact enough
+        scaled = Enclosure.of(np.ldexp(near, -unit))
+        near = np.ldexp(within_power(scaled, Enclosure.of(np.array(cone.exponent)), 1.0, 1.0).lower, unit)
     return near
 
 

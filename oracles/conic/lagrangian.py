@@ -18,9 +18,12 @@ from scipy.sparse.linalg import splu
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
+from oracle_opt.feasibility import allowed
 from oracle_opt.generator import Minorant
 from oracle_opt.oracles.conic.cone_groups import ConeGroups
+from oracle_opt.oracles.conic.cones import Nonnegative, Zero
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.quadratic import POINT, EnclosedRows, Quadratic, affine_below
 from oracle_opt.proof.enclosure import Enclosure
 
@@ -82,15 +85,32 @@ class Lagrangian:
         slope = Enclosure(np.nextafter(near - left, -np.inf), np.nextafter(near + left, np.inf))
         return Enclosure(np.array(lower), np.array(upper)), slope
 
-    def minorant(self, domain: Domain, x: Vector, y: Vector) -> Minorant:
-        """The minorant of x and y, rounded so that it holds, with its witness; slopes next to nothing are 0."""
+    def minorant(self, domain: Domain, x: Vector, y: Vector, tolerance: float = 0.0) -> Minorant:
+        """The minorant of x and y, rounded so that it holds, with its witness; slopes next to nothing are 0.
+
+        Its `tolerance` is what a point that counts as feasible may miss of rows and cones, times the multipliers.
+        """
         value, slope = self.at(x, y)
         size, bounds = slope.size(), np.array(domain.bounding_box())
         (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(Enclosure(-size, size)))
         if not (np.isfinite(bounds).all() and value.lower - least <= FLAT * abs(least)):
             (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(slope))
         lost = 4.0 * EPS * ((len(x) + 4) * float(np.abs(chosen) @ np.abs(x)) + abs(float(least)))
-        return Minorant(float(least - chosen @ x - lost), chosen, lost, extras={POINT: x, MULTIPLIERS: y})
+        saved, extras = self._tolerated(domain, x, y, tolerance), {POINT: x, MULTIPLIERS: y}
+        return Minorant(float(least - chosen @ x - lost), chosen, lost, saved, extras=extras)
+
+    def _tolerated(self, domain: Domain, x: Vector, y: Vector, tolerance: float) -> float:
+        """What points near x that are feasible within the tolerance may save: ``y @ (A @ x - b)`` at most."""
+        extent = np.full(len(x), extent_of(domain).max())  # a solver's accuracy is that of the largest variable
+        missed, total, start = allowed(abs(self.A), x, self.problem.b, tolerance, extent), 0.0, 0
+        for cone in self.problem.cones:
+            rows = slice(start, start + cone.dimension)
+            start += cone.dimension
+            if isinstance(cone, Zero | Nonnegative):
+                total += float(np.abs(y[rows]) @ missed[rows])
+            else:
+                total += float(np.linalg.norm(y[rows]) * missed[rows].max(initial=0.0))
+        return total
 
     def refined(self, x: Vector, z: Vector, s: Vector) -> Vector:
         """A vector of the dual cone near z, of ``norm_1(P @ x + c + A.T @ y)`` as small as rounding lets it be.
