@@ -79,7 +79,7 @@ def test_the_side_bar_leads_to_every_page(site: Path) -> None:
     assert re.findall(r'<span class="caption-text">(.*?)</span>', start) == headings
     assert re.findall(r"^\| page \|", index, re.MULTILINE) == ["| page |"] * len(headings)
     rows = index[index.index("| page |") :]
-    order = re.findall(r"^\| \[[^]]+\]\(([\w/.]+)\.md\)", rows, re.MULTILINE)
+    order = re.findall(r"^\| \[[^]]+\]\(([\w/.-]+)\.md\)", rows, re.MULTILINE)
     order = [name.replace("../", "reference/") for name in order]  # files at the top of the repository
     assert re.findall(r'href="(?!#|http)([^"]+)\.html"', start) == order
     assert {page for page in WRITTEN if page.parent == DOCS} <= {DOCS / f"{name}.md" for name in ("index", *order)}
