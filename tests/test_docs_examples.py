@@ -6,6 +6,7 @@ import matplotlib as mpl
 import pytest
 from test_docs import IDS, LINK, PAGES, ROOT, examples
 
+MAKE = "make demo", "make test"
 README = [source for _, source in examples(ROOT / "README.md")]
 
 
@@ -40,6 +41,18 @@ def test_readme_begins_with_a_short_listing_and_its_picture(tmp_path, monkeypatc
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert text.index(README[0]) < text.index("docs/images/readme.png") < text.index(README[1])
     assert "onvergence curves" in text[: text.index(README[1])]
+
+
+def test_readme_begins_with_the_two_commands_of_a_fresh_machine():
+    """Clone, `make demo`, `make test`, each with what it does and how long it takes; then what pip takes."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    screen = text.splitlines()[:30]
+    clone, demo, test = (next(i for i, s in enumerate(screen) if s.startswith(w)) for w in ("git clone", *MAKE))
+    assert clone < demo < test < next(i for i, line in enumerate(screen) if "pip install" in line)
+    assert all("minute" in screen[i] for i in (demo, test))
+    assert "report" in screen[demo]
+    targets = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert all(f"\n{words.removeprefix('make ')}: " in targets for words in MAKE)
 
 
 def test_the_page_of_the_package_index_stands_alone():
