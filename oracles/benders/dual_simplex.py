@@ -97,7 +97,8 @@ class _Block:
         alpha = np.hstack([self.form.pulled(rho, self.values), -rho])
         # along the edge a reduced cost changes by -t times this, t >= 0
         slope = np.where(up, -1.0, 1.0)[:, None] * alpha
-        size, far = np.abs(slope), np.abs(self.reduced)
+        # a reduced cost on its wrong side, by rounding, is at 0
+        size, far = np.abs(slope), np.maximum(np.where(self.at == UPPER, -self.reduced, self.reduced), 0.0)
         able = ((self.at == LOWER) & (slope > _PIVOT)) | ((self.at == UPPER) & (slope < -_PIVOT))
         able |= (self.at == ZERO) & (size > _PIVOT)
         able &= ~self.form.fixed
@@ -111,8 +112,8 @@ class _Block:
         good &= np.abs(at_pivot - alpha[lines, enter]) <= _PIVOT * (1.0 + np.abs(at_pivot))
         at_pivot = np.where(good, at_pivot, 1.0)
         leave = self.basic[lines, row]
-        # dual step
-        theta = np.where(up, -1.0, 1.0) * far[lines, enter] / size[lines, enter]
+        # dual step: backward where the entering reduced cost is on its wrong side, lest what it misses doubles
+        theta = self.reduced[lines, enter] / np.where(good, alpha[lines, enter], 1.0)
         self.reduced -= theta[:, None] * alpha
         self.reduced[lines, leave], self.reduced[lines, enter] = -theta, 0.0
         # primal step
