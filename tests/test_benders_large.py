@@ -14,7 +14,7 @@ from test_time_blocks import whole
 from oracle_opt import FeasibilityCut, InvalidArgument, ObjectiveCut, Query, Status, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
-from oracle_opt.oracles.benders import dual_simplex, scenario_solvers
+from oracle_opt.oracles.benders import dual_simplex, scenario_servers
 from oracle_opt.oracles.benders.second_stage import with_implied_bounds
 
 KINDS = ("complete", "costs", "matrices", "one scenario", "tight")
@@ -181,9 +181,9 @@ def test_bases_travel_with_tasks(sections, monkeypatch):
         problem = dispatch(0, periods=45)
     best = minimize(BendersOracle(problem), Kelley(), rtol=1e-3).point
     begun = []
-    real = scenario_solvers.Warm.unpack
+    real = scenario_servers.Warm.unpack
     monkeypatch.setattr(
-        scenario_solvers.Warm, "unpack", lambda self, bases: (begun.append(len(bases)), real(self, bases))[1]
+        scenario_servers.Warm, "unpack", lambda self, bases: (begun.append(len(bases)), real(self, bases))[1]
     )
     found = []
     for workers in (1, 3):

@@ -11,7 +11,7 @@ from oracle_opt import FeasibilityCut, InvalidArgument, ObjectiveCut, Query, Sta
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
 from oracle_opt.oracles.benders import scenario_solvers, vertices
-from oracle_opt.oracles.benders.scenario_solvers import share_of
+from oracle_opt.oracles.benders.scenario_servers import share_of
 
 COUNT = 40
 VARY = [("rhs",), ("rhs", "technology"), ("rhs", "cost"), ("recourse",), ("rhs", "technology", "cost", "recourse")]

@@ -26,7 +26,8 @@ from oracle_opt.oracles.benders.infeasible_scenarios import depends_on_x
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, SECTION, VERTEX_OF, VERTICES
 from oracle_opt.oracles.benders.scenario_proof import cut_excess
-from oracle_opt.oracles.benders.scenario_solvers import MOST_CUTS, Bunched, Packed, server_of, share_of
+from oracle_opt.oracles.benders.scenario_servers import Packed, server_of, share_of
+from oracle_opt.oracles.benders.scenario_solvers import MOST_CUTS, Bunched
 from oracle_opt.oracles.benders.scenario_values import value_bound
 from oracle_opt.oracles.benders.second_stage import Drawing, SecondStage, with_implied_bounds
 from oracle_opt.oracles.benders.second_stage_solutions import SecondStageSolutions, solved_scenarios

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
-from typing import Any
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Matrix, Vector, numbered
-from oracle_opt.oracles.benders.dual_simplex import optimal_bases, small_enough
+from oracle_opt.oracles.benders.dual_simplex import optimal_bases
 from oracle_opt.oracles.benders.recourse import DualVertex, Solved
 from oracle_opt.oracles.benders.scenario_duals import MOST_NUMBERS, DualTable
-from oracle_opt.oracles.benders.scenario_sums import ScenarioSums, Share
+from oracle_opt.oracles.benders.scenario_sums import ScenarioSums
 from oracle_opt.oracles.benders.second_stage import SecondStage
 from oracle_opt.oracles.benders.vertices import MOST_BYTES, Indices, Pool, Vertices, bytes_of_one
 
 MOST_CUTS = 50  # feasibility cuts of one answer
-Packed = dict[int, tuple[bytes, bytes]]  # by scenario: where each column and each row is in its last basis
 _CHUNK = 1 << 16  # scenarios whose sides are in memory at a time
 _TIE = 1e-6  # relative difference up to which values in single precision may be one
 _TIED = 64  # vertices that are all tried where their values are one
-_ENTRIES = 1 << 21  # of the costs of scenarios in memory at a time
+ENTRIES = 1 << 21  # of the costs of scenarios in memory at a time
 _FIRST, _LARGEST, _FACTOR = 8, 4096, 8  # scenarios pivoted together: as many more each time
 
 
@@ -242,7 +238,7 @@ class Singly:
 
     def serve(self, stage: SecondStage, x: Vector, scenarios: range, sums: ScenarioSums) -> None:
         """Add the answers of successive scenarios to the sums."""
-        step = max(1, min(_CHUNK, _ENTRIES // sum(stage.form.shape)))
+        step = max(1, min(_CHUNK, ENTRIES // sum(stage.form.shape)))
         if len(self._duals) > 4 * len(scenarios):
             # most of the rows are of no scenario any more: cuts of before keep the old table
             self._duals = DualTable(stage.form.units)
@@ -310,96 +306,3 @@ class Singly:
         self._known[number] = True
         fits = answers.try_vertices(self._own, number, lines)
         return lines[fits]
-
-
-class Warm:
-    """HiGHS for each scenario, from its last optimal basis: where bases are too large for their inverses."""
-
-    def __init__(self, stage: SecondStage) -> None:
-        self._program = stage.program()
-        self._bases: dict[int, Any] = {}
-        self._last = -1
-
-    def serve(self, stage: SecondStage, x: Vector, scenarios: range, sums: ScenarioSums) -> None:
-        """Add the answers of successive scenarios to the sums."""
-        step = max(1, _ENTRIES // sum(stage.form.shape))
-        duals = DualTable(stage.form.units)
-        if len(scenarios) * stage.form.shape[0] > MOST_NUMBERS:
-            sums.forget_duals()
-        for start in range(scenarios.start, scenarios.stop, step):
-            answers = Answers(stage, x, np.arange(start, min(start + step, scenarios.stop)), sums, duals)
-            found: dict[int, Solved] = {}
-            for line, member in enumerate(answers.members.tolist()):
-                seconds_left()
-                if member in self._bases and member != self._last:
-                    self._program.program.begin(self._bases[member])
-                self._last = member
-                cost, values = answers.of_some(np.array([line]))
-                sides = answers.lower[line], answers.upper[line]
-                solved = self._program.solve(cost[0], None if values is None else values[0], *sides)
-                if isinstance(solved, Solved):
-                    found[line], self._bases[member] = solved, self._program.program.basis()
-                    continue
-                answers.add_ray(line, solved, np.arange(0))
-                if answers.full:
-                    return
-            answers.take(found)
-            answers.gather()
-
-    def packed(self) -> Packed:
-        """The bases as bytes, by scenario, for a task that goes elsewhere."""
-        return {
-            member: (bytes(map(int, basis.col_status)), bytes(map(int, basis.row_status)))
-            for member, basis in self._bases.items()
-        }
-
-    def unpack(self, bases: Packed) -> None:
-        """Begin at these bases."""
-        kinds = {int(kind): kind for kind in highspy.HighsBasisStatus.__members__.values()}
-        for member, (columns, rows) in bases.items():
-            basis = self._bases[member] = highspy.HighsBasis()
-            basis.col_status, basis.row_status = ([kinds[i] for i in each] for each in (columns, rows))
-            basis.valid = True
-
-
-class InSections:
-    """The sections of a second stage, each served by itself."""
-
-    def __init__(self, stage: SecondStage, scenarios: range) -> None:
-        self._servers = [server_of(section, scenarios) for section in stage.sections]
-
-    def serve(self, stage: SecondStage, x: Vector, scenarios: range, sums: ScenarioSums) -> None:
-        """Add the answers of successive scenarios to the sums."""
-        each = [section.empty_sums(x) for section in stage.sections]
-        for section, server, own in zip(stage.sections, self._servers, each, strict=True):
-            server.serve(section, x, scenarios, own)
-        sums.join(each)
-
-
-def server_of(stage: SecondStage, scenarios: range) -> Bunched | Singly | Warm | InSections:
-    """A new solver of these scenarios."""
-    if stage.sections:
-        return InSections(stage, scenarios)
-    if not small_enough(stage.form.shape):
-        return Warm(stage)
-    return Bunched(stage, stage.start) if stage.problem.only_rows_vary else Singly(stage, scenarios)
-
-
-def share_of(
-    stage: SecondStage, x: Vector, first: int, last: int, bases: list[Packed]
-) -> tuple[list[Share], list[Packed]]:
-    """Sums over scenarios `first` to `last` - 1, or those of so many sections, and the bases to begin at next time.
-
-    Only the bases that the last query ended with are known of it: who does the task moves no bit.
-    """
-    if stage.sections:
-        count, sections = len(stage.probability), stage.sections[first:last]
-        each = [share_of(section, x, 0, count, bases[i : i + 1]) for i, section in enumerate(sections)]
-        return [share for shares, _ in each for share in shares], [one for _, own in each for one in own]
-    sums, scenarios = stage.empty_sums(x), range(first, last)
-    server, fresh = server_of(stage, scenarios), copy(stage)
-    fresh.interiors = stage.interiors.anew()
-    if isinstance(server, Warm):
-        server.unpack(bases[0] if bases else {})
-    server.serve(fresh, x, scenarios, sums)
-    return [sums.share()], [server.packed() if isinstance(server, Warm) else {}]

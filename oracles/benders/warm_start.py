@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.benders.dual_simplex import LARGEST, small_enough
-from oracle_opt.oracles.benders.scenario_solvers import Bunched, InSections, Singly, Warm
+from oracle_opt.oracles.benders.scenario_servers import InSections, Warm
+from oracle_opt.oracles.benders.scenario_solvers import Bunched, Singly
 from oracle_opt.oracles.benders.second_stage import SecondStage
 from oracle_opt.oracles.benders.standard_form import FEASIBLE
 from oracle_opt.oracles.benders.vertices import BASIC, LOWER, UPPER, ZERO, Indices
