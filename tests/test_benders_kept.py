@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from test_benders_pool import distinct, truth
 
-from oracle_opt import Status, minimize
+from oracle_opt import Query, Status, minimize
 from oracle_opt.generators import Kelley
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
 from oracle_opt.oracles.benders import scenario_solvers
+from oracle_opt.oracles.benders.recourse import Solved
 from oracle_opt.oracles.benders.vertices import LOWER, UPPER
 
 
@@ -50,3 +52,35 @@ def test_steps_end_at_bases_that_are_dual_feasible(seed, monkeypatch):
     assert checked > 100
     for cut in result.history.cuts:
         assert cut.error <= 1e-6 * abs(cut.value)
+
+
+@pytest.mark.parametrize("vary", [("rhs",), ("rhs", "technology"), ("rhs", "cost"), ("recourse",)], ids="+".join)
+def test_kept_bases_that_are_not_dual_feasible_spoil_no_answer(vary):
+    """Bases that are optimal for other costs are feasible for the same sides: each scenario is solved anew."""
+    problem = distinct(1, vary)
+    oracle, rng = BendersOracle(problem), np.random.default_rng(1)
+    stage, server, x = oracle._stage, oracle._server, rng.uniform(problem.x_lower, problem.x_upper)
+    members = np.arange(len(stage.probability))
+    moved = stage.frame.moved(x, stage.outcomes)
+    costs, values, program = stage.costs(members), stage.entries(members), stage.program()
+    spoilt = 0
+    for i in members:
+        cost, mine = costs[i % len(costs)][None], None if values is None else values[[i]]
+        other = cost[0] * rng.uniform(0.2, 5.0, cost.size)
+        sides = stage.problem.row_lower + moved[i], stage.problem.row_upper + moved[i]
+        assert isinstance(program.solve(other, None if mine is None else mine[0], *sides), Solved)
+        basic, at = program.basis()
+        found, good = stage.vertices(basic[None], at[None], cost, mine)
+        if good[0]:
+            spoilt += 1
+            if problem.only_rows_vary:
+                server.pool.add(found)
+            else:
+                found.row = server._duals.add(found.multipliers)
+                server._own.put(np.array([i]), found)
+                server._known[i] = True
+    assert spoilt > 5
+    kept, fresh = oracle.query(Query(x)), BendersOracle(problem).query(Query(x))
+    assert fresh.value <= truth(problem, x) + 1e-8 * (1.0 + abs(fresh.value))
+    assert kept.value == pytest.approx(fresh.value, rel=1e-6)
+    assert kept.error <= 1e-6 * (1.0 + abs(fresh.value))

@@ -20,6 +20,7 @@ MOST_CUTS = 50  # feasibility cuts of one answer
 _CHUNK = 1 << 16  # scenarios whose sides are in memory at a time
 _TIE = 1e-6  # relative difference up to which values in single precision may be one
 _TIED = 64  # vertices that are all tried where their values are one
+_TIGHT = 1e-6  # bounds of a value that are further apart, relative to its terms, are not of an optimal vertex
 ENTRIES = 1 << 21  # of the costs of scenarios in memory at a time
 _FIRST, _LARGEST, _FACTOR = 8, 4096, 8  # scenarios pivoted together: as many more each time
 
@@ -34,7 +35,7 @@ class Answers:
         self.lower, self.upper = problem.row_lower + self.moved, problem.row_upper + self.moved
         self.cost, self.values = stage.costs(members), stage.entries(members)
         self._pi = np.zeros((len(members), form.shape[0]))
-        self._constant, self._bound = np.zeros(len(members)), np.zeros(len(members))
+        self._constant, self._bound, self._value = np.zeros((3, len(members)))
         self._row = np.zeros(len(members), dtype=np.intp)
 
     def of_some(self, lines: Indices) -> tuple[Matrix, Matrix | None]:
@@ -43,19 +44,36 @@ class Answers:
         return cost, None if self.values is None else self.values[lines]
 
     def try_vertices(self, vertices: Vertices, which: Indices, lines: Indices) -> NDArray[np.bool_]:
-        """Answer those scenarios for which their vertex is optimal; tell which."""
+        """Answer those scenarios for which their vertex is optimal; tell which.
+
+        What is kept may be feasible and not optimal: then both bounds are apart, and the scenario is solved anew.
+        """
         cost, values = self.of_some(lines)
-        lower, upper = self.lower[lines], self.upper[lines]
-        fits, bounds = vertices.tried(self.stage.form, which, lower, upper, self.sums.rounding, cost, values)
+        form, rounding, lower, upper = self.stage.form, self.sums.rounding, self.lower[lines], self.upper[lines]
+        fits, bounds = vertices.tried(form, which, lower, upper, rounding, cost, values)
+        pi, constant = vertices.multipliers[which[fits]], vertices.constant[which[fits]]
+        value, terms = self._minorants(pi, constant, lines[fits])
+        tight = bounds - value <= _TIGHT * np.abs(bounds)
+        loose = np.flatnonzero(~tight)
+        if len(loose):  # neither terms that cancel nor what rounding costs, ten times of it, are the vertex's fault
+            size = np.abs(constant[loose]) + np.abs(terms[loose]).sum(axis=1) + np.abs(bounds[loose])
+            cancelled = _TIGHT * size + 10.0 * (form.prices(pi[loose]) @ rounding)
+            tight[loose] = (bounds - value)[loose] <= cancelled
+        fits[fits] = tight
         served, which = lines[fits], which[fits]
-        self._pi[served], self._constant[served] = vertices.multipliers[which], vertices.constant[which]
-        self._bound[served], self._row[served] = bounds, vertices.row[which]
+        self._pi[served], self._constant[served], self._value[served] = pi[tight], constant[tight], value[tight]
+        self._bound[served], self._row[served] = bounds[tight], vertices.row[which]
         return fits
+
+    def _minorants(self, pi: Matrix, constant: Vector, lines: Indices | slice = slice(None)) -> tuple[Vector, Matrix]:
+        """Values of minorants, and their terms of the rows' sides."""
+        terms = pi * np.where(pi > 0, self.lower[lines], np.where(pi < 0, self.upper[lines], 0.0))
+        return constant + terms.sum(axis=1), terms
 
     def recall(self, vertices: Vertices, which: Indices) -> None:
         """Answer with the minorants of these vertices; where one is not optimal no upper bound is known."""
         self._pi[:], self._constant[:] = vertices.multipliers[which], vertices.constant[which]
-        self._row[:] = vertices.row[which]
+        self._row[:], self._value[:] = vertices.row[which], self._minorants(self._pi, self._constant)[0]
         form, rounding = self.stage.form, self.sums.rounding
         self._bound[:] = vertices.upper_bounds(form, which, self.lower, self.upper, rounding, self.cost)
         self.try_vertices(vertices, which, np.arange(len(which)))
@@ -71,7 +89,7 @@ class Answers:
         lower, upper, rounding = self.lower[some], self.upper[some], self.sums.rounding
         pi, constant, bound, _ = self.stage.form.proven(pi, y, cost, values, inside, lower, upper, rounding)
         self._pi[some], self._constant[some], self._bound[some] = pi, constant, bound
-        self._row[some] = self.duals.add(pi)
+        self._row[some], self._value[some] = self.duals.add(pi), self._minorants(pi, constant, some)[0]
 
     def take_all(self, multipliers: Matrix) -> None:
         """Answer with the minorants of multipliers of any origin; no upper bound is known."""
@@ -79,6 +97,7 @@ class Answers:
         cleaned = form.cleaned(multipliers)
         self._pi[:], self._constant[:] = form.minorants(cleaned, self.cost, self.values, inside)
         self._row[:], self._bound[:] = self.duals.add(self._pi), np.inf
+        self._value[:] = self._minorants(self._pi, self._constant)[0]
 
     def add_ray(self, line: int, ray: DualVertex, left: Indices) -> Indices:
         """Keep the half-space of an infeasible scenario; those of `left` that the ray proves infeasible are done."""
@@ -92,7 +111,7 @@ class Answers:
         """Add all to the sums, unless one is infeasible."""
         if not self.sums.feasibility:
             outcomes, p = self.stage.outcomes, self.stage.probability
-            self.sums.add_each(self._pi, self._constant, self.members, self.lower, self.upper, self._bound, outcomes, p)
+            self.sums.add_each(self._pi, self._constant, self._value, self.members, self._bound, outcomes, p)
             self.sums.tell_duals(self.duals, self._row)
 
     @property

@@ -156,13 +156,12 @@ class ScenarioSums:
         self._add(dual.multipliers[None], dual.size(self.sides), members, values, bounds, outcomes, p)
 
     def add_each(
-        self, pi: Matrix, constants: Vector, members: NDArray[np.intp], lower: Matrix, upper: Matrix, bounds: Vector,
+        self, pi: Matrix, constants: Vector, values: Vector, members: NDArray[np.intp], bounds: Vector,
         outcomes: Outcomes, p: Vector,
     ) -> None:  # fmt: skip
-        """Add scenarios with multipliers of their own, a line each."""
-        terms = pi * np.where(pi > 0, lower, np.where(pi < 0, upper, 0.0))
+        """Add scenarios with multipliers of their own, a line each, and the values of their minorants."""
         sizes = np.abs(constants) + np.abs(pi) @ self.sides
-        self._add(pi, sizes, members, constants + terms.sum(axis=1), bounds, outcomes, p)
+        self._add(pi, sizes, members, values, bounds, outcomes, p)
 
     def tell_duals(self, duals: DualTable, rows: NDArray[np.intp]) -> None:
         """Remember the dual vectors of the scenarios added last; the table is the same for all scenarios of a query."""
