@@ -11,10 +11,11 @@ from scipy.optimize import linprog
 from test_benders_first import optimum
 
 from oracle_opt import FeasibilityCut, InvalidArgument, ObjectiveCut, Query, Status, minimize
-from oracle_opt.errors import Refuted
-from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, choose_generator
+from oracle_opt.errors import OracleOptError, Refuted
+from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle, choose_generator
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
 from oracle_opt.oracles.benders import dual_simplex
+from oracle_opt.oracles.benders.recourse import DualVertex
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 
 
@@ -133,6 +134,46 @@ def test_sections_of_scenarios(count, size):
         assert result.upper_bound == pytest.approx(best, rel=2e-6)
         verdict = result.certificate().verify(oracle)
         assert verdict.n_proven == verdict.n_cuts
+
+
+@pytest.mark.parametrize("seed", [1, 11, 14])
+def test_capacities_without_end_are_no_obstacle(seed, size):
+    """Points at the radius of 1e6 miss half-spaces by their last digits: none ends a run, and none is asked again."""
+    cost, matrix, lower, upper, low, high, of = whole(seed, periods=6)
+    high[:2] = np.inf
+    best = least(cost, matrix, lower, upper, low, high)
+    for generator in (Kelley(), ProximalBundle(), LevelSet(interior=True)):
+        oracle = BendersOracle(TwoStageProblem.from_blocks(cost, matrix, lower, upper, low, high, of))
+        result = minimize(oracle, generator, rtol=1e-5, first=False)
+        assert result.status is Status.CONVERGED
+        assert result.lower_bound <= best * (1.0 + 1e-9)
+        assert best * (1.0 - 1e-7) <= result.upper_bound <= best * (1.0 + 2e-5)
+
+
+@pytest.mark.parametrize("largest", [1e3, 1e6])
+def test_what_is_missed_by_rounding_is_priced_and_no_more(largest, size):
+    """One row, ``y <= x_0 - x_1`` with y at least 1: by what the terms of x leave open there is a second stage."""
+    problem = TwoStageProblem.from_blocks(
+        [1.0, 0.0, 2.0], [[-1.0, 1.0, 1.0]], -np.inf, 0.0, [0.0, 0.0, 1.0], [np.inf, np.inf, 9.0], [-1, -1, 0]
+    )
+    terms = 1.0 + 2.0 * largest
+    for missed, kind in ((1e-9, ObjectiveCut), (1e-8 + 1e-10 * terms, ObjectiveCut), (1e-3 * terms, FeasibilityCut)):
+        cut = BendersOracle(problem).query(Query(np.array([largest, largest - 1.0 + missed])))
+        assert isinstance(cut, kind)
+        if kind is ObjectiveCut:
+            assert cut.value <= largest + 2.0 <= cut.value + cut.error
+            assert cut.error <= 1e-4 * terms
+
+
+def test_what_no_ray_proves_names_block_and_row(size, monkeypatch):
+    """Rays that HiGHS gives, and that of the least violation, are made worthless."""
+    real = DualVertex.values
+    monkeypatch.setattr(DualVertex, "values", lambda self, *sides: real(self, *sides) - 1e9)
+    rows = [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
+    problem = TwoStageProblem.from_blocks(np.ones(3), rows, [1.0, 5.0], np.inf, 0.0, [1.0, 9.0, 2.0], [-1, 0, 1])
+    for parts in (None, 2):
+        with pytest.raises(OracleOptError, match=r"scenario 0 of block 1 at this x .* row 'row1'"):
+            BendersOracle(problem, parts=parts).query(Query(np.zeros(1)))
 
 
 def test_half_spaces_of_sections_are_proven(size):

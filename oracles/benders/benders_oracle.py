@@ -70,9 +70,10 @@ class BendersOracle(Oracle):
     the last bit: multipliers are moved inside the feasible ones by what they miss, and what the points found miss costs
     at most what multipliers can be (docs/theory_benders.md). Two tolerances remain. Where a variable of the second
     stage is free, or all costs of a direction without end are 0, reduced costs below 1e-9 of the largest count as zero.
-    Where multipliers have no bound, as without complete recourse, what is missed, at most 1e-7 of the terms of a row,
-    is priced at ten times those found: the upper bound rests on that. Rows and variables of the second stage are
-    counted in units of their own, powers of 2, so that this holds whatever units the problem has.
+    Where multipliers have no bound, as without complete recourse, what is missed is priced at ten times those found:
+    the upper bound rests on that. It is at most 1e-6 of 1 and the terms of a row; a scenario that is infeasible by more
+    gives a half-space. Rows and variables of the second stage are counted in units of their own, powers of 2, so that
+    this holds whatever units the problem has.
 
     With an `executor` each of its processes makes the scenarios once, from the problem and the seed. A task gets x and
     the numbers of its scenarios, and brings back their sums, and the dual vectors that prove them. It begins with a
@@ -256,6 +257,8 @@ class BendersOracle(Oracle):
         ------
         EmptyLocalizationSet
             A scenario, which is named, has no second stage whatever x is, but for rounding: proven in fractions.
+        OracleOptError
+            A scenario, named with its block and a row, is not solved, and nothing proves that it is infeasible.
         """
         x = np.asarray(query.point)
         sums, n_scenarios = self._stage.empty_sums(x), len(self._stage.probability)
@@ -280,7 +283,7 @@ class BendersOracle(Oracle):
         data, stage, section = self._data, self._stage, cut.extras.get(SECTION)
         if section is not None:
             data, stage = data.sections[section], stage.sections[section]
-        return depends_on_x(cut, data, stage.frame)
+        return depends_on_x(cut, data, stage.frame, stage.where)
 
     def missing_witness(self, claim: CutClaim | ValueClaim) -> tuple[str, ...]:
         """Dual vectors and their numbers, or those of a half-space; a value needs none."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import FeasibilityCut
-from oracle_opt.errors import EmptyLocalizationSet, Refuted
+from oracle_opt.errors import EmptyLocalizationSet, OracleOptError, Refuted
 from oracle_opt.oracles.benders.dual_bound import check_signs
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF
@@ -19,7 +19,7 @@ from oracle_opt.proof.rationals import Fractions
 FLAT = 1e-6  # of its depth: a half-space whose depth varies by less over the bounds of x hardly depends on it
 
 
-def depends_on_x(cut: FeasibilityCut, data: ScenarioData, frame: Frame) -> bool:
+def depends_on_x(cut: FeasibilityCut, data: ScenarioData, frame: Frame, where: str) -> bool:
     """Whether the half-space depends on x; where it excludes every x instead, `EmptyLocalizationSet` is raised."""
     member = int(cut.extras[RAY_OF])
     if float(np.abs(cut.normal) @ (frame.upper - frame.lower)) > FLAT * cut.violation:
@@ -31,7 +31,10 @@ def depends_on_x(cut: FeasibilityCut, data: ScenarioData, frame: Frame) -> bool:
     if which:
         raise EmptyLocalizationSet(f"{name} has no second stage {which}: a ray of its dual proves it")
     if not cut.normal.any():
-        raise RuntimeError(f"HiGHS calls {name} infeasible, whatever x is, and its ray does not prove it")
+        row = data.problem.row_names[int(np.abs(ray).argmax())]
+        raise OracleOptError(
+            f"HiGHS calls {name}{where} infeasible, whatever x is, and no ray proves it; look at row {row!r}"
+        )
     return True
 
 

@@ -8,7 +8,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt._highs_model import HighsProgram
+from oracle_opt._highs_model import HighsError, HighsProgram
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.benders.dual_simplex import small_enough
@@ -86,11 +86,15 @@ class Recourse:
                 if attempt != "warm":
                     break
         if status == kinds.kInfeasible:
-            W = self.form.matrix(values)
-            return self._ray(farkas(W, self.form.y_lower, self.form.y_upper, lower, upper), values, lower, upper)
+            return self.elastic_ray(values, lower, upper)
         if status in (kinds.kUnbounded, kinds.kUnboundedOrInfeasible):
             raise InvalidArgument("`problem` must have a bounded second stage, and its cost falls without end")
-        raise RuntimeError(program.ending(status))
+        raise HighsError(program.ending(status))
+
+    def elastic_ray(self, values: Vector | None, lower: Vector, upper: Vector) -> DualVertex:
+        """The ray of the least total violation."""
+        W, form = self.form.matrix(values), self.form
+        return self._ray(farkas(W, form.y_lower, form.y_upper, lower, upper), values, lower, upper)
 
     def _spread(self, multipliers: Vector) -> Vector:
         """Multipliers of all rows."""

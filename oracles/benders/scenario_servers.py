@@ -42,9 +42,7 @@ class Warm:
                 if member in self._bases and member != self._last:
                     self._program.program.begin(self._bases[member])
                 self._last = member
-                cost, values = answers.of_some(np.array([line]))
-                sides = answers.lower[line], answers.upper[line]
-                solved = self._program.solve(cost[0], None if values is None else values[0], *sides)
+                solved = answers.solve(self._program, line)
                 if isinstance(solved, Solved):
                     found[line], self._bases[member] = solved, self._program.program.basis()
                     continue

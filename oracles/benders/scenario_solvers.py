@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt._deadline import seconds_left
+from oracle_opt._highs_model import HighsError
 from oracle_opt.arrays import Matrix, Vector, numbered
+from oracle_opt.errors import OracleOptError
 from oracle_opt.oracles.benders.dual_simplex import optimal_bases
-from oracle_opt.oracles.benders.recourse import DualVertex, Solved
+from oracle_opt.oracles.benders.recourse import DualVertex, Recourse, Solved
 from oracle_opt.oracles.benders.scenario_duals import MOST_NUMBERS, DualTable
-from oracle_opt.oracles.benders.scenario_sums import ScenarioSums
+from oracle_opt.oracles.benders.scenario_sums import ScenarioSums, accepted
 from oracle_opt.oracles.benders.second_stage import SecondStage
 from oracle_opt.oracles.benders.vertices import MOST_BYTES, Indices, Pool, Vertices, bytes_of_one
 
@@ -20,6 +22,8 @@ MOST_CUTS = 50  # feasibility cuts of one answer
 _CHUNK = 1 << 16  # scenarios whose sides are in memory at a time
 _TIE = 1e-6  # relative difference up to which values in single precision may be one
 _TIED = 64  # vertices that are all tried where their values are one
+_WIDER = 0.0, 1e-9, 1e-8, 1e-7, 1e-6  # by these shares of 1 and their terms sides are moved, where no ray proves enough
+_HELD = 1e-9  # of the terms of a half-space: a generator's point that violates it by less is on it
 _TIGHT = 1e-6  # bounds of a value that are further apart, relative to its terms, are not of an optimal vertex
 ENTRIES = 1 << 21  # of the costs of scenarios in memory at a time
 _FIRST, _LARGEST, _FACTOR = 8, 4096, 8  # scenarios pivoted together: as many more each time
@@ -99,11 +103,45 @@ class Answers:
         self._row[:], self._bound[:] = self.duals.add(self._pi), np.inf
         self._value[:] = self._minorants(self._pi, self._constant)[0]
 
+    def solve(self, program: Recourse, line: int) -> Solved | DualVertex:
+        """Solve one scenario; a ray that is returned proves it infeasible.
+
+        A half-space that x violates by what HiGHS lets rows be missed, or by the last digits of its terms, is one that
+        no generator can keep to. Then sides are moved outward, and what the point misses is priced.
+        """
+        cost, values = self.of_some(np.array([line]))
+        entries = None if values is None else values[0]
+        lower, upper, sides = self.lower[line], self.upper[line], self.sums.sides
+        best, ray, failure = -np.inf, None, None
+        for share in _WIDER:
+            room = share * (1.0 + sides)
+            try:
+                found = program.solve(cost[0], entries, lower - room, upper + room)
+            except HighsError as error:
+                failure = error
+                continue
+            if isinstance(found, Solved):
+                return found
+            value = float(found.values(lower[None], upper[None])[0])
+            if value > accepted(found.multipliers) + _HELD * found.size(sides):
+                return found
+            if value > best:
+                best, ray = value, found
+        if ray is None or best <= 0:
+            ray = program.elastic_ray(entries, lower, upper)
+            best = float(ray.values(lower[None], upper[None])[0])
+        if best > 0:
+            return ray
+        name = f"scenario {self.members[line]}{self.stage.where}"
+        row = self.stage.problem.row_names[int(np.abs(ray.multipliers).argmax())]
+        raise OracleOptError(
+            f"HiGHS neither solves {name} at this x nor proves it infeasible; most of its ray is of row {row!r}: look "
+            "at the units there, or give the variables nearer bounds"
+        ) from failure
+
     def add_ray(self, line: int, ray: DualVertex, left: Indices) -> Indices:
         """Keep the half-space of an infeasible scenario; those of `left` that the ray proves infeasible are done."""
         cuts = ray.values(self.lower[np.r_[line, left]], self.upper[np.r_[line, left]])
-        if not cuts[0] > 0:
-            raise RuntimeError("HiGHS calls a scenario infeasible and its ray does not prove it")
         self.sums.add_ray(ray, int(self.members[line]), float(cuts[0]), self.stage.outcomes)
         return left[cuts[1:] <= 0]
 
@@ -230,7 +268,7 @@ class Bunched:
         """Solve one scenario; return those of `left` not known to be infeasible, and the vertex met, if any."""
         one = np.array([line])
         cost, values = answers.of_some(one)
-        solved = self._program.solve(cost[0], None, answers.lower[line], answers.upper[line])
+        solved = answers.solve(self._program, int(line))
         self.solved += 1
         if isinstance(solved, DualVertex):
             return answers.add_ray(line, solved, left), left[:0]
@@ -291,9 +329,7 @@ class Singly:
         bases, lines = [], []
         for line in left.tolist():
             seconds_left()
-            cost, values = answers.of_some(np.array([line]))
-            values = None if values is None else values[0]
-            solved = self._program.solve(cost[0], values, answers.lower[line], answers.upper[line])
+            solved = answers.solve(self._program, line)
             self.solved += 1
             if isinstance(solved, DualVertex):
                 answers.add_ray(line, solved, left[:0])
