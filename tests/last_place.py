@@ -26,7 +26,7 @@ def moved(cut, seed):
     """The answer with its value and each entry of its slope one unit up, one down or where they are.
 
     Which of the three is decided by the digits of the point and the value: whoever asks again gets the same answer,
-    also in another unit, a power of 2. What is 0, or infinite, stays.
+    also in another unit, a power of 2. What is next to 0, or infinite, stays.
     """
     if not isinstance(cut, ObjectiveCut | FeasibilityCut):
         return cut
@@ -35,7 +35,7 @@ def moved(cut, seed):
     digits = np.frexp(np.append(cut.point, numbers[0]).astype(float))[0]
     rng = np.random.default_rng([seed, crc32(digits.tobytes())])
     ends = np.array([-np.inf, 0.0, np.inf])[rng.integers(0, 3, len(numbers))]
-    still = (ends == 0) | (numbers == 0) | ~np.isfinite(numbers)
+    still = (ends == 0) | (np.abs(numbers) < 1e-290) | ~np.isfinite(numbers)
     numbers = np.where(still, numbers, np.nextafter(numbers, ends))
     changes = {value: float(numbers[0]), slope: numbers[1:]}
     for name in ("summands", "further"):

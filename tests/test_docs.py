@@ -42,6 +42,7 @@ MODULES = [
 ]
 
 
+@pytest.mark.to_the_bit
 @pytest.mark.parametrize("name", ["oracle_opt", *MODULES])
 def test_docstrings(name):
     """The examples in the docstrings of the installed modules."""

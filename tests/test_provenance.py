@@ -22,7 +22,6 @@ from oracle_opt.generators.masters import CutPool
 from oracle_opt.proof import parts as parts_module
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 from oracle_opt.proof.parts import Combination, Weighted
-from oracle_opt.proof.run_proof import RunProof
 
 
 class Pieces(Oracle):
@@ -250,18 +249,6 @@ def test_a_proof_is_pickled_without_the_oracle() -> None:
     again = pickle.loads(pickle.dumps(result.proof))
     assert again.problem == oracle.identity()
     assert [w for w, _ in again.terms] == [w for w, _ in terms_of(result)]
-
-
-def test_results_that_earlier_versions_pickled_are_read() -> None:
-    """They name the classes of claims by the modules in which these were before."""
-    result = minimize(Pieces(2, Simplex(4)), G.Kelley(), rtol=1e-6)
-    old = pickle.dumps(result.proof, protocol=0)  # which writes names as lines
-    for now, before in {"claim": "claim", "parts": "parts", "run_proof": "provenance"}.items():
-        assert f"coracle_opt.proof.{now}\n".encode() in old
-        old = old.replace(f"coracle_opt.proof.{now}\n".encode(), f"coracle_opt.certificates.{before}\n".encode())
-    again = pickle.loads(old)
-    assert type(again) is RunProof
-    assert [(w, claim.constant) for w, claim in again.terms] == [(w, c.constant) for w, c in terms_of(result)]
 
 
 def test_equal_claims_count_once() -> None:
