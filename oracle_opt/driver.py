@@ -163,14 +163,18 @@ def minimize(
         clock=clock,
         first=first,
     )
-    with Run(oracle, generator, point, options) as run:
-        run.begin()
-        while True:
-            query = run.ask()
-            cut = run.answer(query)
-            run.tell(cut)
-            run.check(_verdict(cut, run, options))
-    return run.result
+    while True:
+        with Run(oracle, generator, point, options) as run:
+            run.begin()
+            while True:
+                query = run.ask()
+                cut = run.answer(query)
+                run.tell(cut)
+                run.check(_verdict(cut, run, options))
+        wider, left = run.oracle.wider(run.result), options.after(run.result)
+        if wider is None or left is None:
+            return run.result
+        oracle, options = wider, left
 
 
 def _verdict(cut: Cut, run: Run, options: RunOptions) -> Status | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from oracle_opt.proposal import Proposal
+    from oracle_opt.result import Result
 
 
 class Oracle(NamedArguments, ABC):
@@ -48,6 +49,8 @@ class Oracle(NamedArguments, ABC):
         How queries are answered, where the oracle had a choice: the log of a run says it. Empty by default.
     maximizes : bool
         Whether the problem that was modeled is a maximization, of which f is minus the objective: see `Result.value`.
+    at_edge : str
+        What else it may mean that the best point lies at the edge of a promised set, in a sentence. Empty by default.
     witness : tuple of str
         Names of those `extras` of a cut that prove it: a certificate keeps them, and `prove_cut` and `prove_value` take
         them up. None by default: a certificate then holds "given the cuts".
@@ -63,6 +66,7 @@ class Oracle(NamedArguments, ABC):
     stateless: bool = False
     manner: str = ""
     maximizes: bool = False
+    at_edge: str = ""
     witness: tuple[str, ...] = ()
 
     @abstractmethod
@@ -98,6 +102,36 @@ class Oracle(NamedArguments, ABC):
         cut : Cut
             The recorded answer.
         """
+
+    def wider(self, result: Result | None = None) -> Oracle | None:
+        """The same oracle on a wider domain, if nobody promised where a minimizer lies and this one is too small.
+
+        Parameters
+        ----------
+        result : Result, optional
+            Of a run that is over; without it, before a run that begins with a solver.
+
+        Returns
+        -------
+        Oracle or None
+            `None`, the default, where nothing is to be widened.
+        """
+        return None
+
+    def as_certified(self, problem: str) -> Oracle:
+        """Return the same oracle as a certificate names its problem, where a run may take another domain: see `wider`.
+
+        Parameters
+        ----------
+        problem : str
+            The `problem_identity` that the certificate names.
+
+        Returns
+        -------
+        Oracle
+            By default this one.
+        """
+        return self
 
     def propose(self) -> Proposal | None:
         """Propose a point to ask first, and a minorant: what a solver of one's own finds at once.

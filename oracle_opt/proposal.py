@@ -25,6 +25,8 @@ class Proposal:
         What the solver was and how it ended, such as "Clarabel: Solved".
     unbounded : str
         The direction, in words, in which f is proven to fall without end from every feasible point; default none.
+    empty : str
+        What proves that no point of the domain is feasible; default nothing. A run that finds none ends by it.
     """
 
     __repr__ = one_line
@@ -33,6 +35,7 @@ class Proposal:
     minorant: Minorant | None
     words: str
     unbounded: str = ""
+    empty: str = ""
 
 
 class SolverFirst(QueryPointGenerator):

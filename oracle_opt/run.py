@@ -68,16 +68,19 @@ class Run:
         self.generator, self.choice = (generator, "") if generator is not None else _chosen(oracle)
         self._proposes = options.first is True or (options.first == "auto" and generator is None and not options.cuts)
         self._unbounded = ""  # the direction, in words, in which the function is proven to fall without end
+        self._nowhere = ""  # what proves that no point of the domain is feasible
         self.proposed = ""  # what the oracle's own solver said, in words
         check_pair(oracle, self.generator)
         self._point = point
+        self._ends = inf if options.max_seconds is None else perf_counter() + options.max_seconds
         if point is not None or not self._proposes:
             self.start = checked_start(oracle, point)
+        if self._proposes:
+            oracle = self._widened(oracle)
         self.oracle, self.options = oracle, options
         self.bounds = BoundTracker(oracle.domain, oracle.convex, oracle.witness, oracle.size_of_terms)
         self.confirmation = Confirmation(oracle, options.check, options.probes)
         self._questions = Questions(self.generator, oracle.domain)
-        self._ends = inf if options.max_seconds is None else perf_counter() + options.max_seconds
         self._deadline = Deadline(self._ends)
         self._clock = clock_of(options.clock)
         self._listeners: list[Listener] = []
@@ -105,7 +108,9 @@ class Run:
         over = isinstance(problem, Ended | KeyboardInterrupt)
         with self._stack:
             try:
-                if isinstance(problem, Ended):
+                if isinstance(problem, Ended) and self._nowhere and self.bounds.incumbent is None:
+                    self._end(Status.EMPTY, self._nowhere)
+                elif isinstance(problem, Ended):
                     self._end(problem.status, problem.reason)
                 elif over:
                     self._end(Status.INTERRUPTED)
@@ -129,7 +134,11 @@ class Run:
         wanted, warnings = bounds.wanted(options.rtol, options.atol), () if unbounded else bounds.warnings()
         if status is Status.CONVERGED and warnings:
             status = Status.EDGE
-        message = summary(status, reason, self.oracle.domain.promise(), bounds, recorder, wanted)
+        message = summary(
+            status, reason, "" if self._nowhere else self.oracle.domain.promise(), bounds, recorder, wanted
+        )
+        if (warnings or status is Status.OUTSIDE) and self.oracle.at_edge:
+            message += f" {self.oracle.at_edge}"
         memory, memory_growth = recorder.memory()
         return Result(
             point=None if bounds.incumbent is None else bounds.incumbent.point,
@@ -219,13 +228,25 @@ class Run:
         self._first_seconds = self._clock() - began
         if proposal is None:
             return checked_start(self.oracle, self._point)
-        self.proposed, self._unbounded = proposal.words, proposal.unbounded
+        self.proposed, self._unbounded, self._nowhere = proposal.words, proposal.unbounded, proposal.empty
         if proposal.point is None:
             return checked_start(self.oracle, self._point)
         self.choice = f"{proposal.words}, asked first. {self.choice}" if self.choice else ""
         self.generator = SolverFirst(proposal, self.generator)
         self._questions = Questions(self.generator, self.oracle.domain)
         return proposal.point
+
+    def _empty(self) -> Status:
+        """Where a point was seen the set is not empty: that point is outside of what is promised, or a cut is wrong."""
+        if self.bounds.incumbent is None:
+            return Status.EMPTY
+        return Status.OUTSIDE if self.oracle.domain.promise() else Status.CONTRADICTION
+
+    def _widened(self, oracle: Oracle) -> Oracle:
+        """The oracle with all the room that its own solver's solution needs."""
+        with suppress(OutOfTime), Deadline(self._ends):
+            return oracle.wider() or oracle
+        return oracle
 
     def _join(self, listener: Listener) -> None:
         self._listeners.append(listener)
@@ -248,8 +269,7 @@ class Run:
         except OutOfTime:
             raise Ended(Status.MAX_SECONDS) from None
         except Exhausted as end:
-            empty = isinstance(end, EmptyLocalizationSet)
-            raise Ended(Status.EMPTY if empty else Status.EXHAUSTED, str(end)) from end
+            raise Ended(self._empty() if isinstance(end, EmptyLocalizationSet) else Status.EXHAUSTED, str(end)) from end
         self._generator_seconds, self._first_seconds = self._clock() - began + self._first_seconds, 0.0
         return query
 
@@ -271,7 +291,7 @@ class Run:
         except EmptyLocalizationSet as proof:
             if FeasibilityCut not in oracle.gives:
                 raise
-            raise Ended(Status.EMPTY, str(proof)) from proof
+            raise Ended(self._empty(), str(proof)) from proof
         self._oracle_seconds = self._clock() - began
         cut = check_cut(answer, query.point, oracle)
         if self._hearing:
@@ -319,7 +339,7 @@ class Run:
         except OutOfTime:
             pass  # `ask` looks at the clock next, and ends
         except EmptyLocalizationSet:
-            self._given_up = Status.EMPTY
+            self._given_up = self._empty()
         except Exhausted:
             self._given_up = Status.EXHAUSTED
         if isinstance(cut, FeasibilityCut):

@@ -170,7 +170,10 @@ ORACLES = {
             "tolerance": [next_to(1e-9)],
             "max_half_spaces": [49],
         },
-        {"recover": "leads from a point to the variables of the model: no answer depends on it"},
+        {
+            "recover": "leads from a point to the variables of the model: no answer depends on it",
+            "radius": "is that of the default domain, and excludes a `domain`",
+        },
     ),
     SemiInfiniteOracle: Case(
         SemiInfiniteOracle,

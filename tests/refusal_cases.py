@@ -213,7 +213,7 @@ CASES = {
     "ConicOracle": Case(
         O.ConicOracle,
         {"c": [1.0], "A": [[1.0]], "b": [1.0], "cones": [O.Nonnegative(1)]},
-        {"recover": "none class function"},
+        {"recover": "none class function", "radius": "none number"},
     ),
     "SemiInfiniteOracle": Case(
         O.SemiInfiniteOracle,
@@ -221,7 +221,9 @@ CASES = {
         {"objective": "function class", "separate": "function class", "domain": "", "missed": NUMBER},
     ),
     "ConicOracle.from_cvxpy": Case(
-        O.ConicOracle.from_cvxpy, {"problem": cp.Problem(cp.Minimize(cp.sum(VARIABLE)), [VARIABLE >= 0])}
+        O.ConicOracle.from_cvxpy,
+        {"problem": cp.Problem(cp.Minimize(cp.sum(VARIABLE)), [VARIABLE >= 0])},
+        {"radius": "none number"},
     ),
     "settle": Case(
         T.settle, {"oracle": O.ConicOracle([1.0], [[-1.0]], [1.0], [O.Nonnegative(1)]), "generator": G.Kelley()}

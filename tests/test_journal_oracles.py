@@ -41,7 +41,9 @@ def journaled():
         "gmkl": (tiny_gmkl, Kelley()),
         "two-stage program": (lambda: BendersOracle(shop, n_summands=3), Kelley()),
         "cone program": (
-            lambda: ConicOracle([1, 1, 1], np.vstack([np.zeros(3), -A]), np.r_[2.0, np.ones(8)], [SecondOrder(9)]),
+            lambda: ConicOracle(
+                [1, 1, 1], np.vstack([np.zeros(3), -A]), np.r_[2.0, np.ones(8)], [SecondOrder(9)], radius=1e4
+            ),
             AnalyticCenter(),
         ),
         "eigenvalue": (

@@ -253,7 +253,7 @@ MUTANTS = [
     (Negative(), "`weight` of Negative must"),
     (Rolling(), "a second run on the same object gives the same history"),
     (Raising(), "a run ends with a `Status`, not with an exception(.|\n)*half-spaces"),
-    (GivingUp(), "is not said to contradict itself(.|\n)*EMPTY"),
+    (GivingUp(), "is not said to contradict itself(.|\n)*CONTRADICTION"),
     (Unrefusing(), "a run ends with a `Status`, not with an exception"),
     (Wordless(), "a refusal says why"),
     (Late(), "refuses before the first call"),

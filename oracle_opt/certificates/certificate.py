@@ -221,6 +221,7 @@ class Certificate:
             return CertificateVerdict(
                 checked.lower, checked.upper, given, 0, given, outside=checked.outside, promise=checked.promise
             )
+        oracle = oracle.as_certified(self.problem)
         if not same_but_for_names(oracle, self.problem):
             named = oracle.problem_identity()
             raise InvalidCertificate(f"this is a certificate of another problem: of {self.problem!r}, not of {named!r}")

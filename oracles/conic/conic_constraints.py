@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
+from math import ceil, inf, log10
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +18,20 @@ from oracle_opt.cuts import Cut, FeasibilityCut
 from oracle_opt.domains import Domain, FreeSpace
 from oracle_opt.domains.domain import checked_domain
 from oracle_opt.domains.promised_bounds import PromisedBounds
-from oracle_opt.errors import InvalidArgument
+from oracle_opt.errors import InvalidArgument, MissingPackage
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.conic.cones import Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.half_spaces import HalfSpaces, extent_of
 from oracle_opt.oracles.conic.infeasibility import Infeasibility, duals_of, infeasibility_of, known_dual
 from oracle_opt.oracles.conic.quadratic import Quadratic
-from oracle_opt.oracles.conic.row_matrix import digest_of_rows, n_entries
+from oracle_opt.oracles.conic.row_matrix import digest_of_rows, n_entries, row_norms
 from oracle_opt.oracles.conic.rows import bounds_of, held_rows, promised_bounds, rows_of
+from oracle_opt.result import Result, Status
 from oracle_opt.words import shown
+
+RADIUS, WIDEST = 1e4, 1e12  # where nobody promises one: of the first run, and of the last of the wider ones that follow
+ROOM = 100.0  # of a wider radius beside the solution, or beside the radius before
 
 
 class ConicConstraints(Oracle):
@@ -33,6 +40,9 @@ class ConicConstraints(Oracle):
     problem: ConicProblem
     free: FreeSpace | None  # the promise of where a minimizer lies, if the domain was one
     quadratic: Quadratic | None
+    assumed: bool  # whether that is nobody's, but the default
+    _solution: Any = None  # Clarabel's, between the choice of a radius and the proposal of a run
+    _nowhere = False  # whether the last proposal proved that no point is feasible, whatever the radius
     _feasible: Vector | None = None  # the last point that was found to be
 
     def _constrain(
@@ -42,13 +52,21 @@ class ConicConstraints(Oracle):
         hold_rows: bool | None,
         tolerance: float,
         max_half_spaces: int,
+        radius: float | None = None,
     ) -> None:
         """Let the domain take up rows, and find out which others are to be looked at; the data are not copied."""
         self.problem = problem
         m, n = problem.A.shape
         self.tolerance = real("tolerance", tolerance, least=0.0)
         self.max_half_spaces = whole("max_half_spaces", max_half_spaces)
-        self.domain = checked_domain(FreeSpace(n, 1e4) if domain is None else domain, n, "that of `c`")
+        self.assumed = domain is None and radius is None
+        if radius is not None:
+            radius = real("radius", radius, above=0.0)
+            if domain is not None:
+                raise InvalidArgument("`radius` must be left out where a `domain` is given: it is that of a FreeSpace")
+        if domain is None:
+            domain = FreeSpace(n, RADIUS if radius is None else radius)
+        self.domain = checked_domain(domain, n, "that of `c`")
         self.hold_rows = None if hold_rows is None else flag("hold_rows", hold_rows)
         known = self.domain.linear_constraints()
         self.free = None
@@ -64,6 +82,39 @@ class ConicConstraints(Oracle):
         self.curved = any(isinstance(cone, SecondOrder | PositiveSemidefinite) for cone in problem.cones)
         self._half_spaces = HalfSpaces(problem, self._held, self.tolerance, self.max_half_spaces)
         self._extent = extent_of(self.domain)
+
+    def solution(self, keep: bool = False) -> Any:
+        """Clarabel's answer, failure or `None`, see `solution_of`; kept for the next time if that is asked for."""
+        from oracle_opt.oracles.conic.conic_proposal import solution_of  # that takes this class
+
+        found = solution_of(self) if self._solution is None else self._solution
+        self._solution = found if keep else None
+        return found
+
+    def _wanted_radius(self, result: Result | None) -> float | None:
+        """A power of 10, in place of an assumed radius that is out of scale, see `ConicOracle.wider`."""
+        over = result is not None and result.status in (Status.EDGE, Status.OUTSIDE, Status.EMPTY)
+        if not self.assumed or self.free is None or (result is not None and not over):
+            return None
+        radius, found, far = self.free.radius, None, 0.0
+        with suppress(MissingPackage):
+            found = self.solution(keep=result is None)
+        if isinstance(found, tuple) and "Solved" in found[3]:
+            far = float(np.abs(found[0] - self.free.center).max())
+        if result is None or (result.status is Status.EMPTY and far > 0.0):
+            near = radius / ROOM**3 < far < 0.1 * radius
+            wanted = radius if near or not 0.0 < far < inf else 10.0 ** ceil(log10(ROOM * far))
+        else:
+            wanted = ROOM * radius
+        return wanted if wanted <= WIDEST and (wanted > radius or (result is None and wanted < radius)) else None
+
+    def _reach(self) -> float | None:
+        """A power of 10 far beyond the sides of all rows, in their units, within which no point is to be feasible."""
+        if self.free is None:
+            return None
+        units, b = row_norms(self.problem.A), np.abs(self.problem.b)
+        far = float((b[units > 0] / units[units > 0]).max(initial=1.0))
+        return min(max(self.free.radius, ROOM**2 * 10.0 ** ceil(log10(max(far, 1.0)))), WIDEST)
 
     def room(self, point: Vector) -> float:
         """How far a point is from the nearest bound that the radius stands in for; infinite if nothing is promised.

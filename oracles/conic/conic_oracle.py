@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.proposal import Proposal
+from oracle_opt.result import Result
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
@@ -52,13 +54,17 @@ class ConicOracle(ConicConstraints):
     cones : sequence of Cone
         Their dimensions add up to m.
     domain : Domain, optional
-        Further constraints known in closed form, often a `Box`. Default: `FreeSpace` of radius 1e4, a promise that
-        some minimizer lies there; the lower bounds rest on it. With a `FreeSpace` the domain takes up rows, as
-        `hold_rows` says: those become a `Box` or `Polyhedron`, which every query point satisfies exactly, up to 1e-9,
-        unless they leave no point within the radius. Bounds that are rows are kept in full then, however large, also
-        beside a radius of your own. The radius stands in for infinite ones alone, on a side from the center or from the
-        other bound, whichever reaches farther, and is a promise. On other domains all rows are cuts like the other
-        cones', and equations leave generators that need an interior none.
+        Further constraints known in closed form, often a `Box`. Default: a `FreeSpace`, see `radius`. With a
+        `FreeSpace` the domain takes up rows, as `hold_rows` says: those become a `Box` or `Polyhedron`, which every
+        query point satisfies exactly, up to 1e-9, unless they leave no point within the radius. Bounds that are rows
+        are kept in full then, however large, also beside a radius of your own. The radius stands in for infinite ones
+        alone, on a side from the center or from the other bound, whichever reaches farther, and is a promise. On other
+        domains all rows are cuts like the other cones', and equations leave generators that need an interior none.
+    radius : float, optional
+        Of the `FreeSpace` where no `domain` is given: a promise that some minimizer lies there; the lower bounds rest
+        on it. Without it nothing is promised. A run begins with 1e4, or with a hundred times the largest entry of
+        Clarabel's solution; one that ends at the edge is followed by another with a radius a hundred times as large,
+        up to 1e12, within the calls and seconds that are left, and the result is that of the last.
     P : array_like or sparse matrix of shape (n, n), optional
         Symmetric and positive semidefinite; default: the objective is linear. Values and slopes are those of P itself,
         the `error` of cuts states all rounding. Where P is singular, or indefinite by less than 1e-9 in units in which
@@ -140,6 +146,7 @@ class ConicOracle(ConicConstraints):
         cones: Sequence[Cone],
         *,
         domain: Domain | None = None,
+        radius: float | None = None,
         P: Any = None,
         multicut: bool = True,
         hold_rows: bool | None = None,
@@ -149,7 +156,7 @@ class ConicOracle(ConicConstraints):
         recover: Callable[[Vector], Variables] | None = None,
     ) -> None:
         problem = ConicProblem(c, A, b, cones, P, offset)
-        self._set(problem, domain, multicut, hold_rows, tolerance, max_half_spaces, recover)
+        self._set(problem, domain, multicut, hold_rows, tolerance, max_half_spaces, recover, radius)
 
     def _set(
         self,
@@ -160,13 +167,14 @@ class ConicOracle(ConicConstraints):
         tolerance: float,
         max_half_spaces: int,
         recover: Callable[[Vector], Variables] | None,
+        radius: float | None = None,
     ) -> None:
         """All that a constructor does once the data are checked; they are not copied."""
         self.multicut = flag("multicut", multicut)
         if recover is not None:
             callback("recover", recover, "a function of x")
         self._recover = recover
-        self._constrain(problem, domain, hold_rows, tolerance, max_half_spaces)
+        self._constrain(problem, domain, hold_rows, tolerance, max_half_spaces, radius)
         P = problem.P
         self.quadratic = None if P is None else Quadratic(P, problem.c, problem.offset, self.domain, self.multicut)
         self.gives |= frozenset({Curvature} if self.quadratic is not None else ())
@@ -177,6 +185,7 @@ class ConicOracle(ConicConstraints):
         problem: cp.Problem,
         *,
         domain: Domain | None = None,
+        radius: float | None = None,
         multicut: bool = True,
         hold_rows: bool | None = None,
         tolerance: float = 1e-9,
@@ -191,7 +200,7 @@ class ConicOracle(ConicConstraints):
         ----------
         problem : cvxpy.Problem
             Convex by cvxpy's rules.
-        domain, multicut, hold_rows, tolerance, max_half_spaces
+        domain, radius, multicut, hold_rows, tolerance, max_half_spaces
             As above; the domain is one of cvxpy's canonical variables, so rather a `FreeSpace` than a box.
 
         Raises
@@ -213,7 +222,7 @@ class ConicOracle(ConicConstraints):
         """
         form, recover = conic_form(problem)
         oracle = cls.__new__(cls)
-        oracle._set(form, domain, multicut, hold_rows, tolerance, max_half_spaces, recover)
+        oracle._set(form, domain, multicut, hold_rows, tolerance, max_half_spaces, recover, radius)
         oracle.maximizes = problem.objective.NAME == "maximize"
         return oracle
 
@@ -223,6 +232,7 @@ class ConicOracle(ConicConstraints):
         problem: ConicProblem,
         *,
         domain: Domain | None = None,
+        radius: float | None = None,
         multicut: bool = True,
         hold_rows: bool | None = None,
         tolerance: float = 1e-9,
@@ -235,7 +245,7 @@ class ConicOracle(ConicConstraints):
         ----------
         problem : ConicProblem
             Its data.
-        domain, multicut, hold_rows, tolerance, max_half_spaces, recover
+        domain, radius, multicut, hold_rows, tolerance, max_half_spaces, recover
             As above.
 
         Returns
@@ -245,7 +255,7 @@ class ConicOracle(ConicConstraints):
         """
         instance("problem", problem, ConicProblem, "a ConicProblem; ConicOracle.from_cvxpy takes a cvxpy.Problem")
         oracle = cls.__new__(cls)
-        oracle._set(problem, domain, multicut, hold_rows, tolerance, max_half_spaces, recover)
+        oracle._set(problem, domain, multicut, hold_rows, tolerance, max_half_spaces, recover, radius)
         return oracle
 
     def variables(self, point: Vector) -> Variables:
@@ -301,7 +311,12 @@ class ConicOracle(ConicConstraints):
 
         Where a direction of descent without end is proven, a feasible point is proposed.
         """
-        return proposed(self, self._proof.lagrangian, self._direction)
+        reach = self._reach() if self.assumed else None
+        wide = self if reach is None else self.within(reach)
+        words = "" if reach is None else f" within {reach:.0e} of the origin"
+        proposal = proposed(self, self._proof.lagrangian, self._direction, wide._proof.infeasible, words)
+        self._nowhere = proposal is not None and bool(proposal.empty)
+        return proposal
 
     def _direction(self, d: Vector) -> str:
         """A direction in words: what moves of the variables that were modeled, or of x."""
@@ -365,6 +380,25 @@ class ConicOracle(ConicConstraints):
         oracle._set(self.problem, domain, *settings)
         oracle.maximizes = self.maximizes
         return oracle
+
+    def wider(self, result: Result | None = None) -> ConicOracle | None:
+        """The same oracle with another radius if nobody promised this one and it is out of scale, else `None`.
+
+        Before a run, and after one that found no point, the radius is a hundred times the solver's solution where this
+        is not well inside, or a millionth; after a run that ended at the radius, or found no point where the solver has
+        none either and does not call the problem infeasible, it is a hundred times as large as it was.
+        """
+        radius = self._wanted_radius(result)
+        if radius is None or self._nowhere:
+            return None
+        oracle = self.within(radius)
+        oracle.assumed, oracle._solution = True, self._solution
+        return oracle
+
+    def as_certified(self, problem: str) -> ConicOracle:
+        """With the radius that a certificate names, where nobody promised another."""
+        named = re.search(r"minimizer in FreeSpace\(\d+, radius=([^,]+),", problem)
+        return self.within(float(named[1])) if self.assumed and self.free is not None and named else self
 
     def recession(self) -> ConicOracle:
         """Directions d with ``-A @ d`` in K, ``P @ d = 0`` and no coordinate above 1: a linear oracle, with b = 0.

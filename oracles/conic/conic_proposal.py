@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import version
 from math import isfinite
 from typing import Any
@@ -14,7 +15,8 @@ from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import FeasibilityCut
 from oracle_opt.domains import Box, Domain
-from oracle_opt.errors import MissingPackage
+from oracle_opt.errors import MissingPackage, OutOfTime, Refuted
+from oracle_opt.oracles.conic.cone_groups import ConeGroups
 from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
 from oracle_opt.oracles.conic.conic_constraints import ConicConstraints
 from oracle_opt.oracles.conic.conic_problem import ConicProblem, recession_of
@@ -23,6 +25,7 @@ from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.lagrangian import Lagrangian
 from oracle_opt.oracles.conic.power import Power
 from oracle_opt.oracles.conic.ray import proven_ray
+from oracle_opt.proof.claim import Bound
 from oracle_opt.proposal import Proposal
 
 TOLERANCE = 1e-10  # of Clarabel: at 1e-8 fewer problems are proven to 1e-6, and nothing is saved
@@ -34,34 +37,38 @@ MANY_ROWS = ((10, 20_000), (100, 400_000))
 
 
 @np.errstate(all="ignore")
-def proposed(oracle: ConicConstraints, lagrangian: Lagrangian, direction: Callable[[Vector], str]) -> Proposal | None:
+def proposed(
+    oracle: ConicConstraints,
+    lagrangian: Lagrangian,
+    direction: Callable[[Vector], str],
+    proves: Callable[[Vector, bool], Bound | None],
+    where: str,
+) -> Proposal | None:
     """The proposal of Clarabel; `None` where it does not know a cone, or inequalities of few variables are many.
 
-    Points not feasible are repaired, see docs/theory_cones.md; `direction` says where f falls without a minimum.
+    Points not feasible are repaired, see docs/theory_cones.md; `direction` says where f falls without a minimum, and
+    `proves` whether multipliers leave no feasible point `where` it looks.
     """
     problem, (m, n) = oracle.problem, oracle.problem.A.shape
-    most, entries = MANY_ROWS[problem.P is not None]
-    held = getattr(problem.A, "nnz", m * n)
-    many = len(lagrangian.groups.plus) >= max(most * n, 1) and held >= entries
-    if many or not lagrangian.groups.known:
+    found = oracle.solution()
+    if found is None:
         return None
-    try:
-        import clarabel
-    except ModuleNotFoundError as failure:
-        raise MissingPackage("`clarabel` is needed for a solution to begin with, and comes with cvxpy") from failure
+    import clarabel
+
     whole = problem if oracle.free is not None else with_rows_of(problem, oracle.domain)
     wider = lagrangian if whole is problem else Lagrangian(whole)
     name = f"Clarabel {version('clarabel')}"
-    try:
-        x, z, s, status = _solved(clarabel, whole, whole.b)
-    except Exception as failure:  # nothing rests on the solver: the run begins without it
-        return Proposal(None, None, f"{name} failed: {failure}")
+    if isinstance(found, Exception):  # nothing rests on the solver: the run begins without it
+        return Proposal(None, None, f"{name} failed: {found}")
+    x, z, s, status = found
     if oracle.free is not None and not any(word in status for word in BOUNDED):
         ray = _ray(clarabel, *recession_of(problem, oracle.free), x)
         if ray is not None:
             anywhere = ConicProblem(np.zeros(n), problem.A, problem.b, problem.cones)
             point = _onto_equations(oracle, lagrangian, _solved(clarabel, anywhere, problem.b)[0])
             return Proposal(point if np.isfinite(point).all() else None, None, f"{name}: {status}", direction(ray))
+    if "PrimalInfeasible" in status:
+        return Proposal(None, None, f"{name}: {status}", empty=_emptiness(proves, z[:m], name, where))
     if not m or "Infeasible" in status or not (np.isfinite(x).all() and np.isfinite(z).all()):
         return Proposal(None, None, f"{name}: {status}")
     try:
@@ -87,6 +94,36 @@ def proposed(oracle: ConicConstraints, lagrangian: Lagrangian, direction: Callab
             break
         point, words = _onto_equations(oracle, lagrangian, again), f"{name}: {status}, repaired by {shift:.0e}"
     return Proposal(point, minorant, words)
+
+
+def solution_of(oracle: ConicConstraints) -> Any:
+    """Clarabel's answer or failure; `None` where it does not know a cone, or inequalities of few variables are many."""
+    problem, (m, n) = oracle.problem, oracle.problem.A.shape
+    groups = ConeGroups(problem.cones)
+    most, entries = MANY_ROWS[problem.P is not None]
+    held = getattr(problem.A, "nnz", m * n)
+    many = len(groups.plus) >= max(most * n, 1) and held >= entries
+    if many or not groups.known:
+        return None
+    try:
+        import clarabel
+    except ModuleNotFoundError as failure:
+        raise MissingPackage("`clarabel` is needed for a solution to begin with, and comes with cvxpy") from failure
+    whole = problem if oracle.free is not None else with_rows_of(problem, oracle.domain)
+    try:
+        return _solved(clarabel, whole, whole.b)
+    except OutOfTime:
+        raise
+    except Exception as failure:
+        return failure
+
+
+def _emptiness(proves: Callable[[Vector, bool], Bound | None], z: Vector, name: str, where: str) -> str:
+    """What proves that no point is feasible; no words if multipliers of the rows alone do not."""
+    with suppress(Refuted, ArithmeticError):
+        if proves(z, False):
+            return f"multipliers of {name} prove that no point{where} satisfies all rows"
+    return ""
 
 
 def with_rows_of(problem: ConicProblem, domain: Domain) -> ConicProblem:

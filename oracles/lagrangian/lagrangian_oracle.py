@@ -117,6 +117,11 @@ class LagrangianOracle(Oracle):
 
     witness = ("compact", "sizes")
 
+    at_edge = (
+        "Or no solution keeps the relaxed constraints: then the dual rises without end, whatever the radius. One "
+        "feasible solution excludes that."
+    )
+
     def __init__(
         self,
         solve: Callable[[Vector], RelaxedSolution | Sequence[RelaxedSolution]]
