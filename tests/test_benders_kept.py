@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from test_benders_pool import distinct, truth
+from test_benders_pool import changed, distinct, truth
 
 from oracle_opt import Query, Status, minimize
 from oracle_opt.generators import Kelley
 from oracle_opt.oracles import BendersOracle, RandomBlock, TwoStageProblem
 from oracle_opt.oracles.benders import scenario_solvers
-from oracle_opt.oracles.benders.recourse import Solved
+from oracle_opt.oracles.benders.recourse import DualVertex, Solved
 from oracle_opt.oracles.benders.vertices import LOWER, UPPER
 
 
@@ -84,3 +84,35 @@ def test_kept_bases_that_are_not_dual_feasible_spoil_no_answer(vary):
     assert fresh.value <= truth(problem, x) + 1e-8 * (1.0 + abs(fresh.value))
     assert kept.value == pytest.approx(fresh.value, rel=1e-6)
     assert kept.error <= 1e-6 * (1.0 + abs(fresh.value))
+
+
+@pytest.mark.parametrize(("dear", "seed"), [(1e6, 2), (1e6, 3), (1e8, 1), (1e8, 2), (1e8, 3)])
+def test_costs_beside_a_dear_one_are_told_apart(dear, seed):
+    """A variable in no row, or in one where others are cheaper, is never used: the truth is that without it."""
+    rng = np.random.default_rng(seed)
+    m, k, count = 3, 6, 20
+    T, W = rng.uniform(0, 2, (m, 2)), rng.uniform(0, 2, (m, k)) * (rng.random((m, k)) < 0.6) + np.eye(m, k)
+    block = RandomBlock(np.full(count, 1.0 / count), rows=np.arange(m), rhs=rng.uniform(1, 9, (count, m)))
+    cheap = TwoStageProblem([0.1, 0.1], rng.uniform(1, 3, k), T, W, np.zeros(m), np.inf, [block], x_upper=1.0)
+    entries = np.r_[seed % 2 * rng.uniform(0.5, 2.0), np.zeros(m - 1)]
+    oracle = BendersOracle(changed(cheap, q=np.r_[cheap.q, dear], W=np.c_[W, entries], y_lower=0.0, y_upper=np.inf))
+    for x in rng.uniform(0, 1, (3, 2)):
+        cut, value = oracle.query(Query(x)), truth(cheap, x)
+        assert cut.value <= value * (1.0 + 1e-9) <= cut.value + cut.error + 2e-9 * value
+        assert cut.error <= 1e-6 * value
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_multipliers_far_from_feasible_prove_something(seed):
+    """They are moved to where no variable draws the cost to its end: what they prove is true, and finite."""
+    problem = distinct(seed, ("rhs",))
+    stage, rng = BendersOracle(problem)._stage, np.random.default_rng(seed)
+    cost = stage.costs(np.arange(1))
+    far = stage.form.cleaned(rng.normal(size=(50, stage.form.shape[0])) * 10.0 ** rng.uniform(-3, 6, (50, 1)))
+    pi, constant = stage.form.minorants(far, cost, None, stage.interiors(cost, None))
+    assert np.isfinite(constant).all()
+    x = rng.uniform(problem.x_lower, problem.x_upper)
+    moved = stage.frame.moved(x, stage.outcomes)
+    lower, upper = stage.problem.row_lower + moved, stage.problem.row_upper + moved
+    said = max(DualVertex(*one).values(lower, upper) @ stage.probability for one in zip(pi, constant, strict=True))
+    assert problem.c @ x + said <= truth(problem, x) + 1e-9

@@ -16,6 +16,13 @@ from oracle_opt.oracles.benders.proof import Interiors, farkas
 from oracle_opt.oracles.benders.standard_form import StandardForm
 from oracle_opt.oracles.benders.vertices import BASIC, LOWER, UPPER, ZERO
 
+_COARSE, _FINE = (
+    1e-7,
+    1e-10,
+)  # of the largest cost: by how much HiGHS lets reduced costs be missed, by default and at least
+_SPREAD = 1e4  # of costs, from which the coarse tolerance may hide the least of them
+_MISSED = 1e-6  # of the terms of its column: a reduced cost that is wrong by more is not of an optimum
+
 
 @dataclass(frozen=True, eq=False)
 class DualVertex:
@@ -77,8 +84,13 @@ class Recourse:
             program.set_options({"presolve": "on" if attempt == "presolved" else "off"})
             status = program.run()
             if status == kinds.kOptimal:
-                y, pi = program.solution()
-                return Solved(self.form.cleaned(self._spread(pi)), np.clip(y, self.form.y_lower, self.form.y_upper))
+                found = self._found()
+                if self._misses(found.multipliers, cost, values):
+                    program.set_options({"dual_feasibility_tolerance": _FINE})
+                    if program.run() == kinds.kOptimal:
+                        found = self._found()
+                    program.set_options({"dual_feasibility_tolerance": _COARSE})
+                return found
             if status == kinds.kInfeasible:
                 ray = program.ray()
                 if ray is not None:
@@ -95,6 +107,20 @@ class Recourse:
         """The ray of the least total violation."""
         W, form = self.form.matrix(values), self.form
         return self._ray(farkas(W, form.y_lower, form.y_upper, lower, upper), values, lower, upper)
+
+    def _found(self) -> Solved:
+        """What HiGHS found."""
+        y, pi = self.program.solution()
+        return Solved(self.form.cleaned(self._spread(pi)), np.clip(y, self.form.y_lower, self.form.y_upper))
+
+    def _misses(self, pi: Vector, cost: Vector, values: Vector | None) -> bool:
+        """Whether a variable without end draws the cost there, by what is small beside the largest cost alone."""
+        form, mine, sizes = self.form, None if values is None else values[None], np.abs(cost[cost != 0])
+        if not form.side.any() or sizes.max(initial=0.0) < _SPREAD * sizes.min(initial=np.inf):
+            return False
+        reduced = form.reduced(pi[None], cost[None], mine)[0][0]
+        size = np.abs(cost) + form.pulled(np.abs(pi)[None], mine, sizes=True)[0]
+        return bool((form.side * reduced < -_MISSED * size).any())
 
     def _spread(self, multipliers: Vector) -> Vector:
         """Multipliers of all rows."""

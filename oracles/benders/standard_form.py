@@ -15,7 +15,7 @@ from oracle_opt.arrays import EPS, Matrix, Vector
 
 FEASIBLE = 1e-9  # HiGHS' feasibility tolerance; a reduced cost below it, relative to the largest cost, counts as zero
 _DENSE = 10_000  # entries of W up to which it is kept as an array
-_FARTHEST = 1e-3  # largest step that multipliers are moved inside
+_FARTHEST = 1e-3  # largest step that multipliers are moved inside at no loss
 Interior = tuple[Matrix, Matrix]  # multipliers well inside, and by how much each reduced cost is on its side there
 
 
@@ -131,7 +131,9 @@ class StandardForm:
             target, margin = interior
             able = (missing > 0) & (margin > 0)
             step = np.max(np.where(able, missing + 4.0 * doubt, 0.0) / np.where(able, margin, 1.0), axis=1, initial=0.0)
-            step = np.where(step < _FARTHEST, step, 0.0)
+            # from farther away, to where reduced costs are on their side between both: loose, and finite
+            whole = np.max(np.where(able, missing / np.where(able, missing + margin, 1.0), 0.0), axis=1, initial=0.0)
+            step = np.where(step < _FARTHEST, step, np.minimum((1.0 + _FARTHEST) * whole, 1.0))
             pi = pi + step[:, None] * (target - pi)
             reduced, doubt = self.reduced(pi, cost, values)
         bound = np.where(reduced > 0, self.y_lower, self.y_upper)
