@@ -166,14 +166,34 @@ def test_what_is_missed_by_rounding_is_priced_and_no_more(largest, size):
 
 
 def test_what_no_ray_proves_names_block_and_row(size, monkeypatch):
-    """Rays that HiGHS gives, and that of the least violation, are made worthless."""
+    """Rays that HiGHS gives, and that of the least violation, are made worthless; block 1 has no row."""
     real = DualVertex.values
     monkeypatch.setattr(DualVertex, "values", lambda self, *sides: real(self, *sides) - 1e9)
-    rows = [[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
-    problem = TwoStageProblem.from_blocks(np.ones(3), rows, [1.0, 5.0], np.inf, 0.0, [1.0, 9.0, 2.0], [-1, 0, 1])
+    rows, high = [[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 1.0]], [1.0, 9.0, 9.0, 2.0]
+    problem = TwoStageProblem.from_blocks(np.ones(4), rows, [1.0, 5.0], np.inf, 0.0, high, [-1, 0, 1, 2])
     for parts in (None, 2):
-        with pytest.raises(OracleOptError, match=r"scenario 0 of block 1 at this x .* row 'row1'"):
+        with pytest.raises(OracleOptError, match=r"scenario 0 of block 2 at this x .* row 'row1'"):
             BendersOracle(problem, parts=parts).query(Query(np.zeros(1)))
+
+
+@pytest.mark.parametrize(("seed", "parts"), [(0, None), (1, 2)])
+def test_blocks_without_rows_cost_what_they_cost(seed, parts, size):
+    """Variables that no row has, in blocks of their own before, between and behind the others; failures name these."""
+    cost, matrix, lower, upper, low, high, of = whole(seed, blocks=3)
+    rng, n = np.random.default_rng(seed), 4
+    cost, matrix = np.r_[cost, rng.normal(size=n)], np.c_[matrix, np.zeros((len(matrix), n))]
+    low, high = np.r_[low, rng.uniform(-2, 0, n)], np.r_[high, rng.uniform(1, 2, n)]
+    of = np.r_[np.where(of < 0, -1, 2 * of + 1), 0, 2, 4, 6]
+    problem = TwoStageProblem.from_blocks(cost, matrix, lower, upper, low, high, of)
+    assert problem.sections.numbers.tolist() == [1, 3, 5]
+    oracle, best = BendersOracle(problem, parts=parts), least(cost, matrix, lower, upper, low, high)
+    for first in ("auto", False):
+        result = minimize(oracle, Kelley(), rtol=1e-6, first=first)
+        assert result.status is Status.CONVERGED
+        assert result.lower_bound - 1e-9 * abs(best) <= best <= result.upper_bound + 1e-9 * abs(best)
+    verdict = result.certificate().verify(oracle)
+    assert verdict.n_proven == verdict.n_cuts
+    assert oracle.second_stage(result).expected_cost == pytest.approx(best, rel=2e-6)
 
 
 def test_half_spaces_of_sections_are_proven(size):

@@ -39,7 +39,7 @@ class RandomBlock:
     Raises
     ------
     InvalidArgument
-        Probabilities that are not positive or do not add up to 1 within 1e-4, arrays that do not fit.
+        Probabilities that are not positive or do not add up to 1 within 1e-9, arrays that do not fit.
     """
 
     __repr__ = one_line
@@ -68,8 +68,11 @@ class RandomBlock:
                 "drop impossible outcomes"
             )
         total = float(probabilities.sum())
-        if abs(total - 1.0) > 1e-4:
-            raise InvalidArgument(f"`probabilities` of {self.name} must add up to 1, got {total:.6g}")
+        if abs(total - 1.0) > 1e-9:
+            raise InvalidArgument(
+                f"`probabilities` of {self.name} must add up to 1, got {total:.9g}; divide them by their sum, as "
+                "`rescale=True` does in files"
+            )
         for places, values in (
             ("rows", "rhs"),
             ("cost_columns", "cost"),

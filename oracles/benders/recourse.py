@@ -16,10 +16,7 @@ from oracle_opt.oracles.benders.proof import Interiors, farkas
 from oracle_opt.oracles.benders.standard_form import StandardForm
 from oracle_opt.oracles.benders.vertices import BASIC, LOWER, UPPER, ZERO
 
-_COARSE, _FINE = (
-    1e-7,
-    1e-10,
-)  # of the largest cost: by how much HiGHS lets reduced costs be missed, by default and at least
+_COARSE, _FINE = 1e-7, 1e-10  # of the largest cost: HiGHS' tolerance of reduced costs, by default and at least
 _SPREAD = 1e4  # of costs, from which the coarse tolerance may hide the least of them
 _MISSED = 1e-6  # of the terms of its column: a reduced cost that is wrong by more is not of an optimum
 

@@ -103,9 +103,9 @@ class SecondStage:
         frame: Frame,
         n_summands: int,
         known: tuple[NDArray[np.intp], NDArray[np.int8]] | None = None,
-        section: int | None = None,
+        where: str = "",
     ) -> None:
-        self.where = "" if section is None else f" of block {section}"  # behind the name of a scenario
+        self.where = where  # which section of another second stage this is, in words behind the name of a scenario
         self.problem, self.outcomes, self.probability = problem, outcomes, probability
         self.frame, self.n_summands = frame, n_summands
         m, k = problem.W.shape
@@ -139,7 +139,8 @@ class SecondStage:
             units = Units(frame.units.rows[rows], frame.units.columns[columns])
             problem, n_summands = sections.problem(self.problem, number), min(self.n_summands, len(self.probability))
             own = Frame.of(problem, units, self.probability, n_summands, (frame.lower, frame.upper))
-            made.append(SecondStage(problem, self.outcomes, self.probability, own, n_summands, section=number))
+            where = f" of block {sections.numbers[number]}"
+            made.append(SecondStage(problem, self.outcomes, self.probability, own, n_summands, where=where))
         return made
 
     @cached_property

@@ -23,10 +23,14 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Sections:
-    """The section of each variable and of each row of a second stage; rows without variables are in the first one."""
+    """The section of each variable and of each row of a second stage, and the number that a user gave each section.
+
+    Rows without variables are in the first section, and variables of a section without rows in the first that has some.
+    """
 
     of_columns: Indices
     of_rows: Indices
+    numbers: Indices
 
     @classmethod
     def of(cls, problem: TwoStageProblem, given: ArrayLike) -> Sections:
@@ -53,10 +57,12 @@ class Sections:
                 f"`sections` must not be joined by a row, and {shown(problem.row_names[i])} has variables of "
                 f"{least[i]} and {most[i]}; split it by a first-stage variable, as `from_linopy` does with `blocks`"
             )
-        return cls(columns, most)
+        used = np.unique(most) if m else np.arange(columns.max(initial=0) + 1)
+        columns = np.where(np.isin(columns, used), columns, used[0])
+        return cls(np.searchsorted(used, columns), np.searchsorted(used, most), used)
 
     def __len__(self) -> int:
-        return int(self.of_columns.max(initial=0)) + 1
+        return len(self.numbers)
 
     def places(self, section: int) -> tuple[Indices, Indices]:
         """Its rows and columns."""

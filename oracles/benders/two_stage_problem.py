@@ -74,7 +74,8 @@ class TwoStageProblem:
         are those of the maximization.
     sections : array_like of int, shape (k,), optional
         Which section of the second stage each of its variables is in, from 0 on: no row joins two. Each section is
-        then a program and a summand by itself, as `from_linopy` makes them with `blocks`. Default: all are in one.
+        then a program and a summand by itself, as `from_linopy` makes them with `blocks`; variables of one without rows
+        are in the first that has some. Default: all are in one.
 
     Raises
     ------
