@@ -102,7 +102,7 @@ def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
     if Curvature in gives and simplices is not None and len(simplices.sizes) == 1 and not cuts:
         return NewtonBundle(), "the oracle gives curvature, on a simplex"
     if cuts and oracle.costly:
-        return LevelSet(interior=True), "points may be infeasible, and calls are long, as those of large second stages"
+        return AnalyticCenter(), "points may be infeasible, and calls are long, as those of large second stages"
     if cuts and oracle.curved:
         return AnalyticCenter(), "points may be infeasible, and constraints are curved, as those of cones"
     if simplices is None and not constraints.has_bounds_alone and (cuts or Curvature in gives):

@@ -224,12 +224,16 @@ def test_one_call_first_for_the_whole():
     assert result.upper_bound == pytest.approx(least(*program), rel=1e-6)
 
 
-def test_large_second_stages_get_interior_levels():
-    oracle = BendersOracle(TwoStageProblem.from_blocks(*whole(0, blocks=8, periods=14)))
+def test_large_second_stages_get_analytic_centers():
+    *program, of = whole(0, blocks=8, periods=14)
+    program[5][:2] = np.inf
+    oracle, best = BendersOracle(TwoStageProblem.from_blocks(*program, of)), least(*program)
     assert oracle.costly
-    chosen = choose_generator(oracle)
-    assert isinstance(chosen, LevelSet)
-    assert chosen.interior
+    assert isinstance(choose_generator(oracle), AnalyticCenter)
+    result = minimize(oracle, rtol=1e-3, first=False)
+    assert result.status is Status.CONVERGED
+    assert result.n_calls < 40
+    assert result.lower_bound <= best * (1.0 + 1e-9) <= result.upper_bound * (1.0 + 1e-7)
 
 
 def test_second_stages_over_sections():
