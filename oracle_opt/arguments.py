@@ -134,7 +134,7 @@ def whole(name: str, value: object, least: int = 1) -> int:
 def floats(name: str, values: ArrayLike, instead: str = "an array of real numbers") -> Vector:
     """Return a new array of floats, or refuse what is none: words, None, complex numbers, rows of different lengths."""
     try:
-        given = np.asarray(values)
+        given: Any = values if np.ma.is_masked(values) else np.asarray(values)
         if given.ndim == 0 and given.dtype == bool:
             raise TypeError("True and False are no numbers")
         if given.dtype == object and not all(isinstance(one, Real) for one in given.flat):

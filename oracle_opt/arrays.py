@@ -25,11 +25,23 @@ _NAMED = (FunctionType, MethodType, BuiltinFunctionType, ModuleType, type)  # kn
 
 
 def real_array(values: ArrayLike) -> Vector:
-    """Return a new array of floats."""
+    """Return a new array of floats; what stands under a mask is no number."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise TypeError("entries are masked: fill or drop them, as the numbers under the mask are no data")
     given = np.asarray(values)
     if given.dtype.kind not in "fiubO":
         raise TypeError(f"real numbers are needed, not {given.dtype}")
     return np.array(given, dtype=float)
+
+
+def refuse_single(*answers: object) -> None:
+    """Refuse numbers of fewer digits than those that bounds are counted in."""
+    kinds = {str(one.dtype) for one in answers if isinstance(one, np.ndarray | np.floating) and one.dtype.kind == "f"}
+    if few := kinds - {"float64", "longdouble", "float128"}:
+        raise TypeError(
+            f"they are in single precision ({', '.join(sorted(few))}), so that cuts are wrong by what rounding takes, "
+            "and do not say so: compute in float64, data and all, or return an ObjectiveCut with its `error`"
+        )
 
 
 def every(flags: NDArray[np.bool_]) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arguments import floats, real
-from oracle_opt.arrays import EPS, Vector, every, real_array
+from oracle_opt.arrays import EPS, Vector, every, real_array, refuse_single
 from oracle_opt.consistency import NOTHING, OBJECTIVE
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, is_infinite
 from oracle_opt.domains import Box, Domain
@@ -277,6 +277,8 @@ def _plain(cut: Any, name: str) -> Any:
     several = ("summands", "further") if of_objective else ("further",)
     changed: dict[str, Any] = {}
     try:
+        if not cut.error:
+            refuse_single(getattr(cut, number), getattr(cut, vector))
         for which in numbers:
             if not isinstance(getattr(cut, which), float):
                 changed[which] = float(real_array(getattr(cut, which)).reshape(()))

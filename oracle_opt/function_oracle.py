@@ -13,7 +13,7 @@ import numpy as np
 
 from oracle_opt.answers.answer import Answer
 from oracle_opt.arguments import callback, called_otherwise, flag, instance, instances, real, text
-from oracle_opt.arrays import EPS, Matrix, Vector, real_array
+from oracle_opt.arrays import EPS, Matrix, Vector, real_array, refuse_single
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query, owned
 from oracle_opt.domains import Domain
 from oracle_opt.errors import EmptyLocalizationSet, InvalidArgument, InvalidCut
@@ -238,7 +238,10 @@ class FunctionOracle(Oracle):
             error = self._allowed(value, normal, point, tolerance)
             if value > error:
                 if not normal.any():
-                    raise EmptyLocalizationSet(f"`constraints[{i}]` is nowhere below {value!r}: no point is feasible")
+                    raise EmptyLocalizationSet(
+                        f"`constraints[{i}]` is {value!r} with a slope of 0: if it is convex and meant to be at most 0 "
+                        "(scipy's are at least 0 and have the other sign), no point is feasible"
+                    )
                 cuts.append((value / (error or 1.0), FeasibilityCut(point, value, normal, error=error)))
         if not cuts:
             return None
@@ -321,12 +324,17 @@ class FunctionOracle(Oracle):
 def _pair(answer: Any, point: Vector) -> tuple[float, Vector]:
     """Value and subgradient, as numbers; where the value is +inf nobody reads the subgradient, and it may be None."""
     value, subgradient = answer
+    number = value
     if not isinstance(value, float):
         if np.shape(value) == point.shape and subgradient is not None and np.ndim(subgradient) == 0:
             raise ValueError("the subgradient stands first; did you swap them?")
-        value = real_array(value).reshape(())
-    number = float(value)
-    return number, np.zeros(point.shape) if number == inf else real_array(subgradient)
+        number = real_array(value).reshape(())
+    number = float(number)
+    if number == inf:
+        return number, np.zeros(point.shape)
+    if not (isinstance(value, float) and isinstance(subgradient, np.ndarray) and subgradient.dtype == np.float64):
+        refuse_single(value, subgradient)
+    return number, real_array(subgradient)
 
 
 def _name(function: Any) -> str:

@@ -356,7 +356,7 @@ def summary(
     whose = "Its" if status is Status.EXHAUSTED else "The"
     if status is Status.UNBOUNDED:
         return f"{status.value} The direction: {reason}."
-    said = [f"{whose} reason: {reason}."] if reason else []
+    said = [f"{whose} reason: {reason.removesuffix('.')}."] if reason else []
     if status is Status.EMPTY and promise:
         said.append(
             f"This holds within what is promised of a minimizer, {promise}; if it may lie farther out, state more."
@@ -416,9 +416,12 @@ def _likely(bounds: BoundTracker) -> Iterator[str]:
     """Likely causes of a contradiction, the likeliest first, and the check that finds each."""
     best = bounds.incumbent
     size = 0.0 if best is None else cut_rounding(best.point, best.value, best.subgradient)[1]
-    sign = "a subgradient of the wrong sign, or a function that is maximized (its negative is to be minimized)"
+    sign = (
+        "a subgradient of the wrong sign or with a wrong entry, a function or constraint that is not convex, or one "
+        "that is maximized (its negative is to be minimized)"
+    )
     rounding = f"the rounding of values that are sums of terms of size {size:.3g}"
-    rounded = not bounds.conflict and bounds.lower - bounds.upper <= ROUNDED * size
+    rounded = not bounds.conflict and 0.0 < bounds.lower - bounds.upper <= ROUNDED * size
     first, second = (rounding, sign) if rounded else (sign, rounding)
     yield f"The likeliest cause is {first}; else {second}. `oracle_opt.testing.check_oracle` finds it by name."
 

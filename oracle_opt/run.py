@@ -325,7 +325,8 @@ class Run:
         inner = self.generator.inner_steps()
         record = self.recorder.append(cut, step, self.bounds, self._oracle_seconds, self._generator_seconds, inner)
         for listener in self._listeners:
-            if listener.show(record) is True:
+            asked = listener.show(record)
+            if isinstance(asked, bool | np.bool_) and asked:
                 self._stopped = True
 
     def _told(self, cut: Cut) -> tuple[Step, Minorant | None, float]:

@@ -105,6 +105,7 @@ class CvxpyOracle(Oracle):
         import cvxpy as cp
 
         refuse_integers(problem)
+        self.maximizes = problem.objective.NAME == "maximize"
         if not isinstance(solver, str) or solver not in cp.installed_solvers():
             raise InvalidArgument(f"`solver` must be one of {', '.join(cp.installed_solvers())}, got {shown(solver)}")
         if options is not None:

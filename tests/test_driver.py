@@ -211,7 +211,7 @@ def test_an_oracle_that_spoils_the_point_of_its_own_cut_is_refused() -> None:
         minimize(Broken(1, spoil), Kelley())
 
 
-@pytest.mark.parametrize("kind", [list, lambda g: g.astype(np.float32), lambda g: np.rint(g).astype(int)])
+@pytest.mark.parametrize("kind", [list, lambda g: g.astype(np.longdouble), lambda g: np.rint(g).astype(int)])
 def test_numbers_of_other_kinds_become_floats(kind) -> None:
     oracle = Broken(1, lambda z: ObjectiveCut(z, np.array(1), kind(2 * z), error=0))
     cut = minimize(oracle, Kelley(), max_calls=1, keep_cuts=True).history.cuts[0]

@@ -21,6 +21,8 @@ Points = Any  # ndarray or CSR array of shape (n, d)
 
 def checked_points(estimator: BaseEstimator, X: Any, *, fit: bool) -> Points:
     """Return X as float64, an ndarray or a CSR array, and note or compare its columns."""
+    if np.ma.is_masked(X):
+        raise InvalidArgument("`X` must have no masked entries: fill or drop them, as what is under a mask is no data")
     X = framed(X)
     refuse_stacks(X)
     refuse_strings(type(estimator).__name__, X)

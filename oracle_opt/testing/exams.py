@@ -68,7 +68,7 @@ class OracleExam:
                 point=z,
             )
         try:
-            cut = check_cut(cut, z, oracle)
+            cut = check_cut(cut, z.copy(), oracle)
         except InvalidCut as problem:
             advice = "see `help(oracle_opt.ObjectiveCut)` and `help(oracle_opt.FeasibilityCut)`"
             raise self.fail(ASKED, str(problem), advice, point=z) from problem

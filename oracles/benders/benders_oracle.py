@@ -153,6 +153,7 @@ class BendersOracle(Oracle):
         warm: BendersOracle | None = None,
     ) -> None:
         instance("problem", problem, TwoStageProblem, "a TwoStageProblem; BendersOracle.from_smps reads files")
+        self.maximizes = problem.maximize
         n_samples = None if n_samples is None else whole("n_samples", n_samples)
         n_summands = None if n_summands is None else whole("n_summands", n_summands)
         seed, radius = whole("seed", seed, 0), real("radius", radius, above=0.0, infinite=True)

@@ -40,7 +40,7 @@ def read_smps(
         Whether the objective is to be maximized, if the core does not say so by OBJSENSE; all costs then change their
         sign.
     rescale : bool
-        Divide the probabilities of each block by their sum. By default they must add up to 1 within 1e-4.
+        Divide the probabilities of each block by their sum. By default they must add up to 1 within 1e-9.
 
     Returns
     -------
@@ -331,11 +331,11 @@ def _random_block(stages: _Stages, block: _Block, rescale: bool) -> RandomBlock:
     total = float(probability.sum())
     if rescale:
         probability /= total
-    elif abs(total - 1.0) > 1e-4:
+    elif abs(total - 1.0) > 1e-9:
         raise wrong(
             stages.path,
             block.line,
-            f"the probabilities of {block.name} must add up to 1, got {total:.6g}; `rescale=True` divides them by that",
+            f"the probabilities of {block.name} must add up to 1, got {total:.9g}; `rescale=True` divides them by that",
         )
     places: dict[str, list[int | tuple[int, int]]] = {"rhs": [], "cost": [], "technology": [], "recourse": []}
     values: dict[str, list[list[float]]] = {kind: [] for kind in places}
