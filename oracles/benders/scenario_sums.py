@@ -146,23 +146,6 @@ class ScenarioSums:
         self._pieces: list[Piece] | None = []
         self._sections: list[ScenarioDuals] | None = None
 
-    def add(
-        self, dual: DualVertex, members: NDArray[np.intp], values: Vector, bounds: Vector, outcomes: Outcomes, p: Vector
-    ) -> None:
-        """Add the minorants ``p_s (value_s - pi T_s (z - x))`` of some scenarios that share multipliers.
-
-        `members` rise; `bounds` are upper bounds on the scenarios' values.
-        """
-        self._add(dual.multipliers[None], dual.size(self.sides), members, values, bounds, outcomes, p)
-
-    def add_each(
-        self, pi: Matrix, constants: Vector, values: Vector, members: NDArray[np.intp], bounds: Vector,
-        outcomes: Outcomes, p: Vector,
-    ) -> None:  # fmt: skip
-        """Add scenarios with multipliers of their own, a line each, and the values of their minorants."""
-        sizes = np.abs(constants) + np.abs(pi) @ self.sides
-        self._add(pi, sizes, members, values, bounds, outcomes, p)
-
     def tell_duals(self, duals: DualTable, rows: NDArray[np.intp]) -> None:
         """Remember the dual vectors of the scenarios added last; the table is the same for all scenarios of a query."""
         self._duals = duals
@@ -234,16 +217,15 @@ class ScenarioSums:
         proofs = [sums._proof() for sums in sections]
         self._sections = None if None in proofs or self.feasibility else [one for one in proofs if one is not None]
 
-    def _add(
-        self,
-        pi: Matrix,
-        sizes: Vector | float,
-        members: NDArray[np.intp],
-        values: Vector,
-        bounds: Vector,
-        outcomes: Outcomes,
-        p: Vector,
-    ) -> None:
+    def add_each(
+        self, pi: Matrix, constants: Vector, values: Vector, members: NDArray[np.intp], bounds: Vector,
+        outcomes: Outcomes, p: Vector,
+    ) -> None:  # fmt: skip
+        """Add the minorants ``p_s (value_s - pi_s T_s (z - x))`` of some scenarios, a line each.
+
+        `members` rise; `bounds` are upper bounds on the scenarios' values.
+        """
+        sizes = np.abs(constants) + np.abs(pi) @ self.sides
         part = members * self.n_summands // self.n_scenarios
         starts = np.flatnonzero(np.r_[True, part[1:] > part[:-1]])
         starts = np.union1d(starts, np.arange(0, len(members), _BLOCK)) if len(members) > _BLOCK else starts
