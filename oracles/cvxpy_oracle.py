@@ -55,7 +55,8 @@ class CvxpyOracle(Oracle):
     solver : str
         Solver of cvxpy, default "CLARABEL"; "HIGHS" for linear programs.
     options : mapping, optional
-        Options of the solver, as in ``problem.solve``.
+        Options of the solver, as in ``problem.solve``. By default Clarabel is asked for a tenth of `accuracy`, which it does
+        not keep to the last digit.
     accuracy : float
         What the solver is trusted to, default 1e-8: values relative to themselves, to the sum of the multipliers, which
         weigh its violations, and to the largest cost; half-spaces relative to the distance from 0. Cuts are lowered by
@@ -108,15 +109,14 @@ class CvxpyOracle(Oracle):
         self.maximizes = problem.objective.NAME == "maximize"
         if not isinstance(solver, str) or solver not in cp.installed_solvers():
             raise InvalidArgument(f"`solver` must be one of {', '.join(cp.installed_solvers())}, got {shown(solver)}")
+        accuracy = real("accuracy", accuracy, above=0.0, below=1.0)
         if options is not None:
             instance("options", options, Mapping, "a mapping of the solver's options by name")
+        elif solver == "CLARABEL":  # which does not keep its tolerances to the last digit
+            options = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 0.1 * accuracy)
         radius = real("radius", radius, above=0.0, infinite=True)
         self.parameters = _checked_parameters(problem, parameters)
-        self.solver, self.options, self.accuracy = (
-            solver,
-            dict(options or {}),
-            real("accuracy", accuracy, above=0.0, below=1.0),
-        )
+        self.solver, self.options, self.accuracy = solver, dict(options or {}), accuracy
         self._point = [cp.Parameter(p.shape) for p in self.parameters]
         objective, constraints, copies = _joint(problem, self.parameters)
         links = [copy == point for copy, point in zip(copies, self._point, strict=True)]

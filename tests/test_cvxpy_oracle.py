@@ -322,3 +322,33 @@ def test_a_solver_that_is_not_exact_at_a_steep_kink_is_named_and_no_problem_accu
     assert "CLARABEL" in blamed or not blamed
     assert result.status is not Status.CONTRADICTION
     assert not result.success or result.lower_bound <= -2 + 4e-6 <= result.upper_bound + 8e-6
+
+
+@pytest.mark.campaign(10)
+@pytest.mark.parametrize("seed", range(40))
+def test_a_proven_bound_is_below_the_joint_minimum(seed) -> None:
+    """Steep value functions over wide boxes, where a slope that is a little wrong lifts a cut far away."""
+    rng = np.random.default_rng(seed)
+    n, k, m = (int(one) for one in rng.integers(1, 5, 3))
+    A, B, h = rng.normal(size=(m, n)), rng.normal(size=(m, k)), rng.normal(size=m)
+    steep, wide = 10.0 ** rng.uniform(-3, 3), 10.0 ** rng.uniform(0, 4)
+    center = rng.normal(size=k) * min(wide / 3, 10)
+
+    def problem(p, rows=()):
+        x = cp.Variable(n)
+        missed = A @ x - B @ (p - center) - h
+        objective = [steep * cp.norm1(missed) + 0.1 * cp.norm1(x), steep * cp.norm(missed) + cp.norm(x - 2)][seed % 2]
+        return cp.Problem(cp.Minimize(objective), [cp.abs(x) <= 5, *rows])
+
+    v = cp.Variable(k)
+    right = problem(v, [cp.abs(v) <= wide]).solve(
+        solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11
+    )
+    oracle = CvxpyOracle(problem(cp.Parameter(k)), domain=Box(np.full(k, -wide), np.full(k, wide)))
+    for generator in (None, Kelley()):
+        try:
+            result = minimize(oracle, generator, max_calls=60)
+        except RuntimeError as failure:  # the solver, by name
+            assert "CLARABEL" in str(failure)
+            continue
+        assert not result.success or result.lower_bound <= right + 2e-6 * abs(right) + 1e-8
