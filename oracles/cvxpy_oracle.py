@@ -55,8 +55,8 @@ class CvxpyOracle(Oracle):
     solver : str
         Solver of cvxpy, default "CLARABEL"; "HIGHS" for linear programs.
     options : mapping, optional
-        Options of the solver, as in ``problem.solve``. By default Clarabel is asked for a tenth of `accuracy`, which it does
-        not keep to the last digit.
+        Options of the solver, as in ``problem.solve``. By default Clarabel is asked for a tenth of `accuracy`, as it
+        does not keep this to the last digit, and where it does not get there once more by its own tolerances.
     accuracy : float
         What the solver is trusted to, default 1e-8: values relative to themselves, to the sum of the multipliers, which
         weigh its violations, and to the largest cost; half-spaces relative to the distance from 0. Cuts are lowered by
@@ -112,11 +112,12 @@ class CvxpyOracle(Oracle):
         accuracy = real("accuracy", accuracy, above=0.0, below=1.0)
         if options is not None:
             instance("options", options, Mapping, "a mapping of the solver's options by name")
-        elif solver == "CLARABEL":  # which does not keep its tolerances to the last digit
-            options = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 0.1 * accuracy)
+        self._attempts = [dict(options or {})]
+        if options is None and solver == "CLARABEL":  # which does not keep its tolerances to the last digit
+            self._attempts.insert(0, dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 0.1 * accuracy))
         radius = real("radius", radius, above=0.0, infinite=True)
         self.parameters = _checked_parameters(problem, parameters)
-        self.solver, self.options, self.accuracy = solver, dict(options or {}), accuracy
+        self.solver, self.options, self.accuracy = solver, self._attempts[0], accuracy
         self._point = [cp.Parameter(p.shape) for p in self.parameters]
         objective, constraints, copies = _joint(problem, self.parameters)
         links = [copy == point for copy, point in zip(copies, self._point, strict=True)]
@@ -239,14 +240,21 @@ class CvxpyOracle(Oracle):
         for parameter, piece in zip(self._point, self.split(point).values(), strict=True):
             parameter.value = piece
         problem = program.problem
+        failed: Exception | None = None
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-            try:
-                problem.solve(solver=self.solver, warm_start=False, **self.options)
-            except Exception as failure:  # whatever a solver raises, some of them their own kinds of errors
-                raise RuntimeError(
-                    f"{self.solver} failed at {_words(point)}: {failure}. Try another `solver` or other `options`"
-                ) from failure
+            for options in self._attempts:
+                try:
+                    problem.solve(solver=self.solver, warm_start=False, **options)
+                    failed = None
+                except Exception as failure:  # whatever a solver raises, some of them their own kinds of errors
+                    failed = failure
+                if failed is None and "inaccurate" not in str(problem.status):
+                    break
+        if failed is not None:
+            raise RuntimeError(
+                f"{self.solver} failed at {_words(point)}: {failed}. Try another `solver` or other `options`"
+            ) from failed
         if problem.status == "unbounded" and program is self._value:
             raise RuntimeError(f"the problem is unbounded below at {_words(point)}, and so is its value function")
         return str(problem.status)
