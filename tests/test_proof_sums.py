@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from oracle_opt.oracles.mkl.form_proof import forms_of_products
+from oracle_opt.oracles.kernels import GramBank
+from oracle_opt.oracles.mkl.form_proof import forms_of_products, products_by_parts
 from oracle_opt.proof.decimals import exp_less_one_above
 from oracle_opt.proof.enclosed_products import scattered, transposed_times
 from oracle_opt.proof.enclosure import Enclosure
@@ -74,7 +75,13 @@ def test_fractions_become_floats_outward_and_largest_products_are_the_upper_ends
     rng = np.random.default_rng(0)
     low, other = rng.normal(size=(2, 30))
     one, two = Enclosure(low, low + rng.uniform(0, 1, 30)), Enclosure(other, other + rng.uniform(0, 1, 30))
-    assert (one.most_times(two).upper == (one * two).upper).all()
+    product = one * two
+    assert (one.most_times(two).upper == product.upper).all()
+    sides = zip(one.lower, one.upper, two.lower, two.upper, product.lower, product.upper, strict=True)
+    for a, b, c, d, least, most in sides:
+        corners = [Fraction(x) * Fraction(y) for x in (a, b) for y in (c, d)]
+        assert least <= min(corners) <= max(corners) <= most
+        assert most - least <= float(max(corners) - min(corners)) + 1e-14
 
 
 def test_whole_numbers_are_gathered_without_rounding() -> None:
@@ -112,3 +119,15 @@ def test_radii_of_forms_add_up_from_above() -> None:
     for column, radius in zip(r.T, found, strict=True):
         sizes = zip(np.abs(x).tolist(), column.tolist(), strict=True)
         assert radius >= sum((Fraction(a) * Fraction(b) for a, b in sizes), Fraction(0))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_products_by_leading_digits_hold_the_exact_ones(seed: int) -> None:
+    """Of a kernel that is nearly constant with a vector that sums up to nearly 0: all but the last digits cancel."""
+    rng = np.random.default_rng(seed)
+    root, b = rng.normal(size=(20, 3)), rng.normal(size=20)
+    K, b = 1.0 + 1e-9 * root @ root.T, b - b.mean()
+    found = products_by_parts(GramBank(K[None], check=False), np.arange(20), b)
+    for row, value, radius in zip(K, found.x[:, 0], found.r[:, 0], strict=True):
+        truth = sum((Fraction(x) * Fraction(y) for x, y in zip(row, b, strict=True)), Fraction(0))
+        assert abs(Fraction(value) - truth) <= radius <= 1e-20
