@@ -152,7 +152,7 @@ def test_an_average_is_the_weighted_mean_up_to_its_error(unit) -> None:
 
     rng = np.random.default_rng(0)
     average, weights = CutAverage(3), rng.exponential(size=50)
-    constants, slopes = unit * rng.normal(size=50), rng.normal(size=(50, 3))
+    constants, slopes = unit * rng.normal(size=50), rng.normal(size=(50, 3)) / unit
     for constant, slope, weight in zip(constants, slopes, weights, strict=True):
         average.add(constant, slope, weight, 1e-3, abs(constant))
     total = sum(Fraction(w) for w in weights)

@@ -159,7 +159,7 @@ def test_roots_are_at_least_roots() -> None:
         )
     for square in (0.0, 1.0, 2.25, 1e4):
         assert Fractions.of(square).sqrt().x ** 2 == Fraction(square)
-    assert Floats.of(-1.0).sqrt().above() == Fractions.of(-1.0).sqrt().x == 0
+    assert Floats.of(-1.0).sqrt().above() == Fractions.of(-1.0).sqrt().x == Plain.of(-1.0).sqrt().x == 0
     assert 1.0 <= Floats(-1.0, 2.0).sqrt().above() <= 1.0 + 1e-12
 
 
@@ -218,3 +218,4 @@ def test_powers_exponentials_and_divergences_hold(radius: float) -> None:
             assert Fraction(low) <= true * (1 + Fraction(1, 10**40)) if true > 0 else Fraction(low) <= true
             assert Fraction(high) >= true - abs(true) * Fraction(1, 10**25)
         np.testing.assert_allclose(formula(Plain.of(values)).x, exact.x.astype(float), rtol=1e-13)
+    assert Floats.of(1e-200).power(Fraction(5, 2)).above() > 0  # it is 1e-500
