@@ -69,6 +69,15 @@ def test_each_proof_can_be_the_best_one() -> None:
     assert tracker.relative_gap == pytest.approx(0.1)
 
 
+def test_the_cut_is_asked_beside_a_minorant_with_a_slope() -> None:
+    """The multipliers of a solver make it needless where the slope is 0 alone."""
+    cut = ObjectiveCut(DOMAIN.interior_point(), 1.0, np.array([1.0, 0, 0, 0]))
+    for slope, least in ((np.zeros(4), -np.inf), (np.array([1.0, 0, 0, 0]), 0.75)):
+        tracker = BoundTracker(DOMAIN)
+        tracker.update(cut, Minorant(0.0, slope, extras={"multipliers": np.ones(1)}), 0.0)
+        assert tracker.proofs[BoundSource.CUT] == pytest.approx(least, abs=1e-13)
+
+
 def test_the_average_proves_what_no_single_cut_does() -> None:
     """|z1 - z2| on the simplex of two: each cut alone proves -1, their mean 0."""
     domain = Simplex(2)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from oracle_opt.oracles.kernels import GramBank
-from oracle_opt.oracles.mkl.form_proof import forms_of_products, products_by_parts
+from oracle_opt.oracles.mkl.form_proof import forms_above, forms_of_products, products_by_parts
 from oracle_opt.proof.decimals import exp_less_one_above
 from oracle_opt.proof.enclosed_products import scattered, transposed_times
 from oracle_opt.proof.enclosure import Enclosure
@@ -131,3 +131,10 @@ def test_products_by_leading_digits_hold_the_exact_ones(seed: int) -> None:
     for row, value, radius in zip(K, found.x[:, 0], found.r[:, 0], strict=True):
         truth = sum((Fraction(x) * Fraction(y) for x, y in zip(row, b, strict=True)), Fraction(0))
         assert abs(Fraction(value) - truth) <= radius <= 1e-20
+
+
+@pytest.mark.parametrize(("size", "entry"), [(1e-100, 1e-200), (1e-170, 1.0), (1e-20, 5e-324)])
+def test_forms_whose_products_underflow_are_bounded_from_above(size: float, entry: float) -> None:
+    x = [Fraction(size)] * 3
+    (above,) = forms_above(GramBank(np.full((1, 3, 3), entry), check=False), np.arange(3), x, exact=False)
+    assert above >= 9 * Fraction(size) ** 2 * Fraction(entry)
