@@ -142,6 +142,7 @@ def test_nothing_is_counted_too(kind: type[Numbers]) -> None:
     assert none.mapped(np.zeros((3, 0))).x.tolist() == none.mapped(sp.csr_array((3, 0))).x.tolist() == [0, 0, 0]
     assert kind.of(np.zeros((2, 0))).sum(axis=1).x.tolist() == [0, 0]
     assert none.sum().below() <= 0 <= none.sum().above()
+    assert (kind.of(0.0) * 3.0).above() == (kind.of(np.zeros(2)) * 3.0).x.sum() == 0
 
 
 def test_roots_are_at_least_roots() -> None:

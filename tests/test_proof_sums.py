@@ -39,6 +39,14 @@ def test_sums_between_ends_are_rounded_once(seed: int) -> None:
         Floats.of(np.array([np.inf, -np.inf])).sums([0, 2])
 
 
+@pytest.mark.parametrize("count", [500, 513, 700, 1024])
+def test_long_sums_and_products_hold_the_exact_ones(count: int) -> None:
+    x, y = np.random.default_rng(count).normal(size=(2, count))
+    for near, exact in ((Floats.of(x), Fractions.of(x)), (Floats(x, 1e-9 * np.abs(x)), Fractions.of(x))):
+        assert near.sum().below() <= exact.sum().x <= near.sum().above()
+        assert near.dot(y).below() <= exact.dot(y).x <= near.dot(y).above()
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_sums_along_an_axis_of_fractions(axis: int | None) -> None:
     x = wide(np.random.default_rng(0), 12).reshape(3, 4)
