@@ -99,6 +99,20 @@ def test_probes_are_counted_apart_and_keep_to_the_limits():
         minimize(FunctionOracle(f, box(2)), probes=-1)
 
 
+@pytest.mark.parametrize("center", [0.0, 1.5])
+def test_probes_are_as_far_as_the_domain_is_wide_where_one_point_was_asked(center):
+    asked = []
+
+    def f(z):
+        asked.append(z)
+        return float((z - center) @ (z - center)), 2 * (z - center)
+
+    result = minimize(FunctionOracle(f, Box(np.full(2, center - 1.0), np.full(2, center + 1.0))), LevelSet())
+    assert (result.n_calls, result.n_probes) == (1, 4)
+    away = [float(np.linalg.norm(z - center)) for z in asked[3:]]
+    assert away == pytest.approx([0.1 * np.sqrt(2.0), 0.01 * np.sqrt(2.0)])
+
+
 def test_a_probe_that_is_not_answered_is_no_contradiction_and_is_told():
     def f(z):
         if z[0] > 0.1:
