@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from oracle_opt import Query
 from oracle_opt.oracles import BendersOracle, LagrangianOracle, RandomBlock, RelaxedSolution, TwoStageProblem
-from oracle_opt.oracles.benders.proof import Interiors, farkas, multiplier_bounds
+from oracle_opt.oracles.benders.proof import Inside, Interiors, farkas, multiplier_bounds
 from oracle_opt.oracles.benders.recourse import DualVertex, Recourse, Solved
 from oracle_opt.oracles.benders.standard_form import StandardForm
 from oracle_opt.oracles.benders.vertices import Vertices
@@ -152,3 +152,10 @@ def test_rays_of_least_violation_prove_infeasibility(seed):
     sides = np.where(pi > 0, lower, np.where(pi < 0, upper, 0.0))
     assert np.isfinite(sides).all()
     assert pi @ sides - np.maximum(W.T @ pi, 0.0) @ y_upper > 0
+
+
+@pytest.mark.parametrize("cost", [[-1.0, -1.0], [1.0, -1.0], [1.0, 3.0], [0.0, 0.0]])
+def test_multipliers_inside_leave_reduced_costs_on_their_side(cost):
+    W, side, ends = sparse.csr_array([[1.0, 2.0]]), np.ones(2), (np.array([-10.0]), np.array([10.0]))
+    inside = Inside(W, np.array(cost), side, np.zeros(2, dtype=bool), ends).multipliers
+    assert (cost - W.T @ inside > 0.1).all()

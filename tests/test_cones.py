@@ -223,3 +223,12 @@ def test_many_cones_accept_the_points_that_each_of_them_accepts(seed, sparse_row
                 refused.append(k)
         told[way] = cuts, refused
     assert told["together"] == told["each"]
+
+
+def test_a_projection_at_fault_is_moved_into_the_cone(monkeypatch):
+    cone, rng = PositiveSemidefinite(4), np.random.default_rng(0)
+    monkeypatch.setattr(PositiveSemidefinite, "project", lambda self, v: v.copy())
+    for _ in range(20):
+        v = rng.normal(size=cone.dimension)
+        near = conic_value_proof.point_in_cone(cone, v)
+        assert np.linalg.eigvalsh(cone.matrix(near))[0] >= -1e-14

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from oracle_opt import FeasibilityCut, FunctionOracle, InvalidArgument, ObjectiveCut, Refuted, Status, minimize
+from oracle_opt.confirmation import Confirmation
 from oracle_opt.domains import Box, FreeSpace, Simplex
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
 
@@ -98,6 +99,20 @@ def test_probes_are_counted_apart_and_keep_to_the_limits():
         minimize(FunctionOracle(f, box(2)), probes=-1)
 
 
+@pytest.mark.parametrize("center", [0.0, 1.5])
+def test_probes_are_as_far_as_the_domain_is_wide_where_one_point_was_asked(center):
+    asked = []
+
+    def f(z):
+        asked.append(z)
+        return float((z - center) @ (z - center)), 2 * (z - center)
+
+    result = minimize(FunctionOracle(f, Box(np.full(2, center - 1.0), np.full(2, center + 1.0))), LevelSet())
+    assert (result.n_calls, result.n_probes) == (1, 4)
+    away = [float(np.linalg.norm(z - center)) for z in asked[3:]]
+    assert away == pytest.approx([0.1 * np.sqrt(2.0), 0.01 * np.sqrt(2.0)])
+
+
 def test_a_probe_that_is_not_answered_is_no_contradiction_and_is_told():
     def f(z):
         if z[0] > 0.1:
@@ -110,6 +125,21 @@ def test_a_probe_that_is_not_answered_is_no_contradiction_and_is_told():
     infinite = minimize(FunctionOracle(lambda z: (float(z @ z) if abs(z[0]) < 0.1 else np.inf, 2 * z), box(2)))
     assert infinite.success
     assert "gave no answer" not in infinite.checks[-1]
+
+
+@pytest.mark.parametrize(("n", "most"), [(2, 64), (2**13, 32), (2**16, 4), (2**17, 0)])
+def test_of_many_answers_a_few_are_held_that_are_evenly_spaced(n, most):
+    held = Confirmation(FunctionOracle(lambda z: (0.0, 0.0 * z), box(n)), True, "auto")
+    none = Confirmation(FunctionOracle(lambda z: (0.0, 0.0 * z), box(n)), True, 0)
+    for k in range(1, 201):
+        cut = ObjectiveCut(np.zeros(n), np.inf if k > 180 else float(k), np.zeros(n))
+        held.hold(cut)
+        none.hold(cut)
+        assert len(held._held) <= most
+    places = [place for place, _ in held._held]
+    assert len(places) >= most // 2 - most // 4
+    assert all(place % held._stride == 0 and cut.value == place for place, cut in held._held)
+    assert not none._held
 
 
 def test_a_probe_may_be_a_half_space_that_cuts_off_the_best_point():

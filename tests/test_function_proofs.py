@@ -228,6 +228,8 @@ def test_enclosures_hold_what_they_enclose():
             assert sums.lower[k] <= value <= sums.upper[k]
     crossing = Enclosure(np.array([-1.0]), np.array([2.0])) ** 2
     assert crossing.lower[0] <= 0 < 4 <= crossing.upper[0]
+    far = Enclosure.of([1000.0]).exp()
+    assert 1e308 < far.lower[0] < far.upper[0] == np.inf
     for wrong in (lambda: Enclosure.of([1.0]) / crossing, lambda: crossing.log()):
         with pytest.raises(ValueError, match=r"zero|not defined"):
             wrong()

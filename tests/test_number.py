@@ -142,6 +142,7 @@ def test_nothing_is_counted_too(kind: type[Numbers]) -> None:
     assert none.mapped(np.zeros((3, 0))).x.tolist() == none.mapped(sp.csr_array((3, 0))).x.tolist() == [0, 0, 0]
     assert kind.of(np.zeros((2, 0))).sum(axis=1).x.tolist() == [0, 0]
     assert none.sum().below() <= 0 <= none.sum().above()
+    assert (kind.of(0.0) * 3.0).above() == (kind.of(np.zeros(2)) * 3.0).x.sum() == 0
 
 
 def test_roots_are_at_least_roots() -> None:
@@ -159,7 +160,7 @@ def test_roots_are_at_least_roots() -> None:
         )
     for square in (0.0, 1.0, 2.25, 1e4):
         assert Fractions.of(square).sqrt().x ** 2 == Fraction(square)
-    assert Floats.of(-1.0).sqrt().above() == Fractions.of(-1.0).sqrt().x == 0
+    assert Floats.of(-1.0).sqrt().above() == Fractions.of(-1.0).sqrt().x == Plain.of(-1.0).sqrt().x == 0
     assert 1.0 <= Floats(-1.0, 2.0).sqrt().above() <= 1.0 + 1e-12
 
 
@@ -218,3 +219,4 @@ def test_powers_exponentials_and_divergences_hold(radius: float) -> None:
             assert Fraction(low) <= true * (1 + Fraction(1, 10**40)) if true > 0 else Fraction(low) <= true
             assert Fraction(high) >= true - abs(true) * Fraction(1, 10**25)
         np.testing.assert_allclose(formula(Plain.of(values)).x, exact.x.astype(float), rtol=1e-13)
+    assert Floats.of(1e-200).power(Fraction(5, 2)).above() > 0  # it is 1e-500

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from oracle_opt.oracles.mkl.form_proof import forms_of_products
+from oracle_opt.oracles.kernels import GramBank
+from oracle_opt.oracles.mkl.form_proof import forms_above, forms_of_products, products_by_parts
 from oracle_opt.proof.decimals import exp_less_one_above
 from oracle_opt.proof.enclosed_products import scattered, transposed_times
 from oracle_opt.proof.enclosure import Enclosure
@@ -36,6 +37,14 @@ def test_sums_between_ends_are_rounded_once(seed: int) -> None:
         assert unsure.sums(ends).below()[k] <= moved[k] <= unsure.sums(ends).above()[k]
     with pytest.raises((OverflowError, ValueError)):
         Floats.of(np.array([np.inf, -np.inf])).sums([0, 2])
+
+
+@pytest.mark.parametrize("count", [500, 513, 700, 1024])
+def test_long_sums_and_products_hold_the_exact_ones(count: int) -> None:
+    x, y = np.random.default_rng(count).normal(size=(2, count))
+    for near, exact in ((Floats.of(x), Fractions.of(x)), (Floats(x, 1e-9 * np.abs(x)), Fractions.of(x))):
+        assert near.sum().below() <= exact.sum().x <= near.sum().above()
+        assert near.dot(y).below() <= exact.dot(y).x <= near.dot(y).above()
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1])
@@ -74,7 +83,13 @@ def test_fractions_become_floats_outward_and_largest_products_are_the_upper_ends
     rng = np.random.default_rng(0)
     low, other = rng.normal(size=(2, 30))
     one, two = Enclosure(low, low + rng.uniform(0, 1, 30)), Enclosure(other, other + rng.uniform(0, 1, 30))
-    assert (one.most_times(two).upper == (one * two).upper).all()
+    product = one * two
+    assert (one.most_times(two).upper == product.upper).all()
+    sides = zip(one.lower, one.upper, two.lower, two.upper, product.lower, product.upper, strict=True)
+    for a, b, c, d, least, most in sides:
+        corners = [Fraction(x) * Fraction(y) for x in (a, b) for y in (c, d)]
+        assert least <= min(corners) <= max(corners) <= most
+        assert most - least <= float(max(corners) - min(corners)) + 1e-14
 
 
 def test_whole_numbers_are_gathered_without_rounding() -> None:
@@ -112,3 +127,22 @@ def test_radii_of_forms_add_up_from_above() -> None:
     for column, radius in zip(r.T, found, strict=True):
         sizes = zip(np.abs(x).tolist(), column.tolist(), strict=True)
         assert radius >= sum((Fraction(a) * Fraction(b) for a, b in sizes), Fraction(0))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_products_by_leading_digits_hold_the_exact_ones(seed: int) -> None:
+    """Of a kernel that is nearly constant with a vector that sums up to nearly 0: all but the last digits cancel."""
+    rng = np.random.default_rng(seed)
+    root, b = rng.normal(size=(20, 3)), rng.normal(size=20)
+    K, b = 1.0 + 1e-9 * root @ root.T, b - b.mean()
+    found = products_by_parts(GramBank(K[None], check=False), np.arange(20), b)
+    for row, value, radius in zip(K, found.x[:, 0], found.r[:, 0], strict=True):
+        truth = sum((Fraction(x) * Fraction(y) for x, y in zip(row, b, strict=True)), Fraction(0))
+        assert abs(Fraction(value) - truth) <= radius <= 1e-20
+
+
+@pytest.mark.parametrize(("size", "entry"), [(1e-100, 1e-200), (1e-170, 1.0), (1e-20, 5e-324)])
+def test_forms_whose_products_underflow_are_bounded_from_above(size: float, entry: float) -> None:
+    x = [Fraction(size)] * 3
+    (above,) = forms_above(GramBank(np.full((1, 3, 3), entry), check=False), np.arange(3), x, exact=False)
+    assert above >= 9 * Fraction(size) ** 2 * Fraction(entry)
