@@ -19,6 +19,7 @@ def fractions(values):
     return [Fraction(float(v)) for v in values]
 
 
+@pytest.mark.to_the_bit
 @pytest.mark.parametrize("short", [5e-10, -5e-10, 1e-12, 3e-8])
 def test_a_basis_that_fits_to_the_tolerance_pays_for_what_it_misses(short):
     # Q = 20 max(0, d - x) for d = 4 and 5: the basis of no shortage counts as optimal a bit below 5, too

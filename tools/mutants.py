@@ -70,11 +70,13 @@ def make_copy(folder: Path) -> Path:
         (tree / part).symlink_to(tree / "oracle_opt" / part)
     parts = ("oracle_opt", "oracles", "generators")
     sources = {path.stem: path.relative_to(ROOT).parent for part in parts for path in (ROOT / part).rglob("*.pyx")}
-    for built in (one for part in parts for one in (ROOT / "build").glob(f"cp*/{part}/**/*.so")):
-        folder = built.parent.relative_to(next((ROOT / "build").glob("cp*")))
+    # where the editable install of this environment compiles: by the Makefile, or by hand
+    compiled = next(path for path in (Path(sys.prefix) / "build-all", *(ROOT / "build").glob("cp*")) if path.is_dir())
+    for built in (one for part in parts for one in compiled.glob(f"{part}/**/*.so")):
+        folder = built.parent.relative_to(compiled)
         plain = built.parent.name in parts
         shutil.copy(built, tree / (sources[built.name.split(".")[0]] if plain else folder) / built.name)
-    for built in (ROOT / "build").glob("cp*/*.so"):  # what the compiled modules share
+    for built in compiled.glob("*.so"):  # what the compiled modules share
         shutil.copy(built, tree / "oracle_opt" / built.name)
     for path in ROOT.iterdir():
         if path.is_file() and path.name != ".git":
