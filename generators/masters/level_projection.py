@@ -151,7 +151,7 @@ class LevelProjection:
                 return done.point
             # the domain's rows hold only up to a tolerance; this makes them hold, perhaps at the cost of the level
             point = model.domain.project(done.point)
-            if objective.largest(point) <= model.lower + level * gap + MISSED * unit_of_cuts:
+            if objective.largest(point) <= model.lower + (level + MISSED * unit_of_cuts / gap) * gap:
                 return point
         elif done.converged:  # the center lies in the level set: learn at the model's minimizer
             return minimizer
