@@ -312,9 +312,12 @@ class ConicOracle(ConicConstraints):
         Where a direction of descent without end is proven, a feasible point is proposed.
         """
         reach = self._reach() if self.assumed else None
-        wide = self if reach is None else self.within(reach)
         words = "" if reach is None else f" within {reach:.0e} of the origin"
-        proposal = proposed(self, self._proof.lagrangian, self._direction, wide._proof.infeasible, words)
+
+        def proves(dual: Vector, exact: bool) -> Bound | None:
+            return (self if reach is None else self.within(reach))._proof.infeasible(dual, exact)
+
+        proposal = proposed(self, self._proof.lagrangian, self._direction, proves, words)
         self._nowhere = proposal is not None and bool(proposal.empty)
         return proposal
 
