@@ -360,3 +360,22 @@ def test_points_of_the_author() -> None:
     assert all(np.linalg.norm(np.cross(z - points[0], np.subtract(*points))) < 1e-12 for z in asked)  # between them
     assert len(asked) < 60
     assert isinstance(Listening().query(Query(np.zeros(3))), ObjectiveCut)
+
+
+NOISE = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    ("function", "said", "unsaid"),
+    [
+        (lambda z: (z @ z, 2.2 * z), r"with 0\.9\d* times the subgradient .* at all points tried", "other sign"),
+        (lambda z: (z @ z, -2 * z), "with the other sign of the subgradient .* at all points tried", " times the"),
+        (lambda z: (z @ z, 2 * z * [1, 1, 0]), "usual mistakes", "points tried"),
+        (lambda z: (-z @ z, -2 * z), "usual mistakes", "points tried"),
+        (lambda z: (z @ z + NOISE.random(), 2 * z), "two answers at one point differ", "sign"),
+    ],
+)
+def test_what_would_mend_a_cut_is_said_only_where_it_holds_at_all_points(function, said, unsaid) -> None:
+    with pytest.raises(ConformanceError, match=said) as caught:
+        check_oracle(FunctionOracle(function, Box(-np.ones(3), np.ones(3))))
+    assert unsaid not in str(caught.value).replace("a subgradient of the wrong sign", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 
@@ -43,16 +44,36 @@ def _check_minorant(subject: str, name: str, cut: ObjectiveCut, others: Sequence
         claimed = cut.value + float(cut.subgradient @ away)
         terms = max(abs(cut.value), abs(other.upper), float(np.abs(cut.subgradient) @ np.abs(away)))
         if claimed > other.upper + share * terms:
-            turned = cut.value - float(cut.subgradient @ away) <= other.upper + share * terms
             raise ConformanceError(
                 subject,
                 rule=f"{name} lies below the function: f(z) >= value + subgradient @ (z - point) at every z",
                 seen=f"by {name} at `point` f(z) is at least {claimed:.10g}, and at z itself the oracle says "
                 f"that it is at most {other.upper:.10g}",
-                advice=("with the other sign of the subgradient the rule would hold here; " if turned else "")
-                + MISTAKES,
+                advice=_by_a_factor(others if any(one is cut for one in others) else [cut], others, share) + MISTAKES,
                 at={"point": cut.point, "z": other.point},
             )
+
+
+def _by_a_factor(cuts: Sequence[ObjectiveCut], others: Sequence[ObjectiveCut], share: float) -> str:
+    """Say whether one factor of their subgradients would mend all cuts at all points: -1, or one below 1."""
+    least, most = -inf, inf
+    for cut in cuts:
+        for other in others:
+            away = other.point - cut.point
+            rise = float(cut.subgradient @ away)
+            terms = max(abs(cut.value), abs(other.upper), float(np.abs(cut.subgradient) @ np.abs(away)))
+            room = other.upper - cut.value + share * terms
+            if rise > 0.0:
+                most = min(most, room / rise)
+            elif rise < 0.0:
+                least = max(least, room / rise)
+            elif room < 0.0:
+                return ""
+    if least <= -1.0 <= most <= 0.0:
+        return "with the other sign of the subgradient the rule would hold at all points tried; "
+    if max(least, 0.0) <= most and least > -1.0:
+        return f"with {most:.3g} times the subgradient the rule would hold at all points tried; "
+    return ""
 
 
 def _check_further_at_home(subject: str, cut: ObjectiveCut, share: float) -> None:
@@ -91,10 +112,11 @@ def _check_summands(subject: str, cut: ObjectiveCut, others: Sequence[ObjectiveC
                 advice="give a cut of every summand, one that is 0 included, or give none at all",
                 at={"point": cut.point, "z": other.point},
             )
-        for j, (one, two) in enumerate(zip(cut.summands, other.summands, strict=True)):
-            # no summand can lie higher above its value than the whole: f_j <= value_j + error
-            highest = replace(two, error=max(two.error, other.error))
-            _check_minorant(subject, f"`summands[{j}]`", one, [highest], share)
+    for j, one in enumerate(cut.summands):
+        # no summand can lie higher above its value than the whole: f_j <= value_j + error
+        parts = [(other.summands[j], other.error) for other in others]
+        highest = [replace(two, error=max(two.error, error)) for two, error in parts]
+        _check_minorant(subject, f"`summands[{j}]`", one, highest, share)
 
 
 def _check_half_spaces(subject: str, cut: FeasibilityCut, feasible: Sequence[Vector], share: float) -> None:

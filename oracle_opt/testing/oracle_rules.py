@@ -93,10 +93,10 @@ def check_oracle(
     answers = exam.pass_over(exam.queries())
     check_kept(exam, answers)
     _check_feasible(exam, answers, known)
+    check_repeated(exam, answers)  # first: what differs at one point makes any cut look wrong
     check_pairs(subject, oracle.convex, [answer.cut for answer in answers], known, tolerance, step)
     _check_accuracies(exam, answers)
     check_witness(exam, answers)
-    check_repeated(exam, answers)
     check_order(exam, answers)
     check_resumed(exam, answers)
     _check_wishes(exam)

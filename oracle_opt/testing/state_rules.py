@@ -37,7 +37,7 @@ def check_repeated(exam: OracleExam, answers: list[Answered]) -> None:
         if words:
             raise exam.fail(
                 "after `reset()` the same queries in the same order have the same answers, to the last bit",
-                f"first and after `reset()` {words}",
+                f"two answers at one point differ: first and after `reset()` {words}",
                 "forget all warm starts in `reset`, seed random numbers there, and give copies of arrays that are kept",
                 point=answer.query.point,
             )
