@@ -6,7 +6,7 @@ import pytest
 
 from oracle_opt import InvalidArgument, Status, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley
-from oracle_opt.oracles import ConicOracle, LagrangianOracle, RelaxedSolution
+from oracle_opt.oracles import ConicOracle, Exponential, LagrangianOracle, Nonnegative, RelaxedSolution, Zero
 
 UNITS = [1e-6, 1e-3, 1.0, 1e3, 1e5, 1e7, 1e9]
 
@@ -68,6 +68,20 @@ def test_a_radius_is_a_promise_where_it_is_stated_alone() -> None:
         assert minimize(ConicOracle.from_cvxpy(model), generator, max_calls=100).success
     with pytest.raises(InvalidArgument, match="`radius` must be left out"):
         ConicOracle.from_cvxpy(model, radius=1.0, domain=ConicOracle.from_cvxpy(model).domain)
+
+
+def test_a_solution_of_0_shrinks_nothing_and_each_run_is_wider() -> None:
+    """A cone whose equation holds x at 0: what the solver leaves of 0 is no scale of x."""
+    A = np.array([[0, 15.6210069], [0, 0], [0, -7.8105035], [0, 1.2731042], [0, -0.2993844]])
+    b = np.array([-5.8204207153070335, 5.01879748737103, 1.573757697676477, 0.3895811959531081, 0.0])
+    result = minimize(ConicOracle([0.0, 42.7], A, b, [Exponential(), Nonnegative(1), Zero(1)]))
+    assert result.success
+    assert result.upper_bound == pytest.approx(0.0, abs=1e-9)
+    radii, x = [], cp.Variable(2)
+    unbounded = ConicOracle.from_cvxpy(cp.Problem(cp.Minimize(x[0]), [x[1] == 1]))
+    told = minimize(unbounded, Kelley(), log=lambda line: radii.append(line) if " on " in line else None)
+    assert not told.success
+    assert len(radii) <= 6
 
 
 def test_an_infeasible_model_is_empty_by_the_multipliers_of_its_solver() -> None:

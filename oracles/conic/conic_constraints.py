@@ -34,6 +34,11 @@ RADIUS, WIDEST = 1e4, 1e12  # where nobody promises one: of the first run, and o
 ROOM = 100.0  # of a wider radius beside the solution, or beside the radius before
 
 
+def _rounded(radius: float) -> float:
+    """The power of 10 next above."""
+    return float(10.0 ** ceil(log10(radius)))
+
+
 class ConicConstraints(Oracle):
     """The constraints of `ConicOracle`, ``A @ x + s = b``, s in K; `_constrain` sets them up."""
 
@@ -101,20 +106,22 @@ class ConicConstraints(Oracle):
             found = self.solution(keep=result is None)
         if isinstance(found, tuple) and "Solved" in found[3]:
             far = float(np.abs(found[0] - self.free.center).max())
-        if result is None or (result.status is Status.EMPTY and far > 0.0):
-            near = radius / ROOM**3 < far < 0.1 * radius
-            wanted = radius if near or not 0.0 < far < inf else 10.0 ** ceil(log10(ROOM * far))
-        else:
-            wanted = ROOM * radius
-        return wanted if wanted <= WIDEST and (wanted > radius or (result is None and wanted < radius)) else None
+        if result is None:
+            tiny = radius == RADIUS and 1e-6 * self._sides < far < radius / ROOM**3
+            wanted = _rounded(ROOM * far) if tiny or 0.1 * radius < far < inf else radius
+            return wanted if wanted != radius and wanted <= WIDEST else None
+        wanted = _rounded(ROOM * far) if result.status is Status.EMPTY and 0.0 < far < inf else ROOM * radius
+        return wanted if radius < wanted <= WIDEST else None
 
     def _reach(self) -> float | None:
         """A power of 10 far beyond the sides of all rows, in their units, within which no point is to be feasible."""
-        if self.free is None:
-            return None
+        return None if self.free is None else min(max(self.free.radius, _rounded(ROOM**2 * self._sides)), WIDEST)
+
+    @cached_property
+    def _sides(self) -> float:
+        """The largest side of a row in the unit of the row; 1 if there is none."""
         units, b = row_norms(self.problem.A), np.abs(self.problem.b)
-        far = float((b[units > 0] / units[units > 0]).max(initial=1.0))
-        return min(max(self.free.radius, ROOM**2 * 10.0 ** ceil(log10(max(far, 1.0)))), WIDEST)
+        return float((b[units > 0] / units[units > 0]).max(initial=0.0)) or 1.0
 
     def room(self, point: Vector) -> float:
         """How far a point is from the nearest bound that the radius stands in for; infinite if nothing is promised.
