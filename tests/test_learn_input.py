@@ -284,3 +284,13 @@ def test_a_generator_that_cannot_serve_says_so() -> None:
     with pytest.raises(ValueError, match="Kelley"):
         MKLClassifier(ONE, norm=2.0, generator=Kelley()).fit(X, Y)
     assert OneClass(0.5, weights=[1.0, 2.0]).dual(None, 2).total == 1.5
+
+
+def test_all_columns_of_text_and_a_column_of_dates_are_named() -> None:
+    frame = FRAME.assign(city="x", job="y")
+    with pytest.raises(InvalidArgument, match=r"text are 'city', 'job'.*OneHotEncoder\(\), \['city', 'job'\]"):
+        MKLClassifier().fit(frame, Y)
+    for zone in (None, "UTC"):
+        frame = FRAME.assign(when=pd.date_range("2020-01-01", periods=len(FRAME), tz=zone))
+        with pytest.raises(InvalidArgument, match=r"got the date '2020-01-01.*column 'when'"):
+            MKLClassifier().fit(frame, Y)

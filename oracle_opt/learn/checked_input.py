@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.kernels.recipes.points_table import framed
 from oracle_opt.words import shown
 
+DATES = (date, timedelta, np.datetime64, np.timedelta64)  # those of pandas are such
 Points = Any  # ndarray or CSR array of shape (n, d)
 
 
@@ -53,15 +55,24 @@ def refuse_stacks(X: Any) -> None:
 
 
 def refuse_strings(name: str, X: Any) -> None:
-    """Raise `InvalidArgument` where a table or an array of objects holds strings: the column is named."""
+    """Raise `InvalidArgument` where a table or an array of objects holds strings or dates: all columns are named."""
+    found, words = [], ""
     for column, values in _columns_of_objects(X):
         for row, value in enumerate(values):
+            if isinstance(value, DATES):
+                got = f"the date {shown(str(value))} in row {row}, column {column}"
+                raise InvalidArgument(f"`X` must hold numbers, got {got}: pass numbers, such as the days since a fixed date")
             if isinstance(value, str | bytes) and not _is_number(value):
-                raise InvalidArgument(
-                    f"`X` must hold numbers, got {shown(str(value))} in row {row}, column {column}. Encode such a "
-                    f"column first: make_pipeline(make_column_transformer((OneHotEncoder(), [{column}]), "
-                    f"remainder='passthrough'), {name}())"
-                )
+                words = words or f"{shown(str(value))} in row {row}, column {column}"
+                found.append(column)
+                break
+    if found:
+        columns = ", ".join(found)
+        raise InvalidArgument(
+            f"`X` must hold numbers, got {words}{f'; columns of text are {columns}' * (len(found) > 1)}. "
+            f"Encode such a column first: make_pipeline(make_column_transformer((OneHotEncoder(), [{columns}]), "
+            f"remainder='passthrough'), {name}())"
+        )
 
 
 def refuse_missing(estimator: BaseEstimator, points: Points) -> None:
@@ -118,7 +129,7 @@ def checked_weights(sample_weight: Any, n_points: int) -> Vector:
 def _columns_of_objects(X: Any) -> list[tuple[str, Sequence[Any] | NDArray[Any]]]:
     """Columns that may hold strings, with their names in words: of a DataFrame, or of an array of objects."""
     if isinstance(X, np.ndarray):
-        if X.dtype.kind not in "OUS" or X.ndim != 2:
+        if X.dtype.kind not in "OUSMm" or X.ndim != 2:
             return []
         return [(str(j), X[:, j]) for j in range(X.shape[1])]
     if isinstance(X, list | tuple):
@@ -134,7 +145,7 @@ def _columns_of_objects(X: Any) -> list[tuple[str, Sequence[Any] | NDArray[Any]]
     return [
         (repr(column), np.asarray(X[column]))
         for column, kind in zip(columns, types, strict=True)
-        if np.asarray(X[column][:1]).dtype.kind in "OUS"
+        if np.asarray(X[column][:1]).dtype.kind in "OUSMm"
     ]
 
 
