@@ -25,7 +25,7 @@ P = ParamSpec("P")
 
 
 def called_otherwise(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a function: a call with a wrong name is told what to pass, by `names` or the nearest of its own."""
+    """Decorate a function: a call with a wrong name, or without one of its own in `names`, is told what to pass."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @wraps(function)
@@ -36,14 +36,17 @@ def called_otherwise(**names: str) -> Callable[[Callable[P, T]], Callable[P, T]]
                 known = inspect.signature(function).parameters
                 if any(one.kind is one.VAR_KEYWORD for one in known.values()):
                     raise
+                called = function.__qualname__.removesuffix(".__init__").rpartition("<locals>.")[2]
                 ours = [name for name in known if name != "self"]
                 for word in set(kwargs).difference(known):
                     near = difflib.get_close_matches(word, ours, n=1, cutoff=0.5)
                     instead = f"did you mean `{near[0]}`?" if near else f"it has {', '.join(ours)}"
                     if word in names:
                         instead = f"pass `{names[word]}`"
-                    called = function.__qualname__.removesuffix(".__init__").rpartition("<locals>.")[2]
                     raise TypeError(f"{called}() has no argument `{word}`: {instead}") from None
+                for word in set(names).intersection(known):
+                    if word not in inspect.signature(function).bind_partial(*args, **kwargs).arguments:
+                        raise TypeError(f"{called}() needs `{word}`: {names[word]}") from None
                 raise
 
         return named

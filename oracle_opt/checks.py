@@ -38,9 +38,10 @@ def check_pair(oracle: Oracle, generator: QueryPointGenerator) -> None:
     """Refuse misuse before the first call; give the starting point."""
     check_oracle(oracle)
     if not isinstance(generator, QueryPointGenerator):
+        start = "; a start is passed as `point=`" if isinstance(generator, list | tuple | np.ndarray) else ""
         raise InvalidArgument(
             "`generator` must be a QueryPointGenerator object such as LevelSet(), or words such as 'level-set', got "
-            f"{shown(generator)}"
+            f"{shown(generator)}{start}"
         )
     pair = f"{type(generator).__name__} cannot serve {type(oracle).__name__} on {oracle.domain!r}"
     if generator.needs_convexity and not oracle.convex:

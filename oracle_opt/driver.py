@@ -22,6 +22,7 @@ from oracle_opt.run_options import RunOptions
 
 @called_otherwise(
     x0="point",
+    constraints="FunctionOracle(function, domain, constraints=...)` as `oracle",
     tol="rtol",
     ftol="rtol",
     max_iter="max_calls",

@@ -90,7 +90,7 @@ class FunctionOracle(Oracle):
 
     stateless = True
 
-    @called_otherwise(equalities=AN_EQUATION)
+    @called_otherwise(equalities=AN_EQUATION, domain=A_DOMAIN + " or FreeSpace(n), where it is minimized")
     def __init__(
         self,
         function: Callable[[Vector], tuple[Any, Any] | Cut],

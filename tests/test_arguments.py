@@ -102,6 +102,8 @@ def test_what_was_got_is_shown_in_short(value):
         (lambda: minimize(None, max_cals=3), r"minimize\(\) has no argument `max_cals`: did you mean `max_calls`"),
         (lambda: FreeSpace(3, radios=1.0), "did you mean `radius`"),
         (lambda: FunctionOracle(abs, Box([0], [1]), constrains=[]), "did you mean `constraints`"),
+        (lambda: FunctionOracle(abs), r"needs `domain`: a Domain such as .* FreeSpace\(n\), where it is minimized"),
+        (lambda: minimize(None, constraints=[abs]), r"`constraints`: pass `FunctionOracle\(.*constraints=...\)`"),
         (lambda: FunctionOracle(abs, Box([0], [1]), equalities=[]), r"pass `domain=Polyhedron\(equality_matrix="),
         (
             lambda: MKLClassifier(kernal=["linear"]),
@@ -113,6 +115,20 @@ def test_what_was_got_is_shown_in_short(value):
 def test_a_wrong_name_is_answered_by_the_nearest(call, words):
     with pytest.raises(TypeError, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: minimize(FunctionOracle(abs, Box([0], [1])), [0, 0]), r"got \[0, 0\]; a start is passed as `point=`"),
+        (lambda: Box([0], [1, 2]), r"must have one shape, got \(1,\), \(2,\)"),
+        (lambda: Box([0, 1], [1]), r"must have one shape, got \(2,\), \(1,\)"),
+    ],
+)
+def test_what_is_in_the_wrong_place_is_refused(call, words):
+    with pytest.raises(InvalidArgument, match=words):
+        call()
+    assert Box(0, [1, 2]).lower.tolist() == [0, 0]
 
 
 def test_errors_within_a_call_and_own_classes_are_left_alone():

@@ -114,8 +114,8 @@ class Box(Domain):
 
 
 def _broadcast(lower: Vector, upper: Vector) -> tuple[Vector, Vector]:
-    try:
-        low, high = (np.array(side) for side in np.broadcast_arrays(lower, upper))
-    except ValueError as problem:
-        raise InvalidArgument(f"`lower` and `upper` must have one shape, got {lower.shape}, {upper.shape}") from problem
+    """Both sides as arrays of one shape: a number stands for all, a list of one for itself."""
+    if lower.shape != upper.shape and lower.ndim and upper.ndim:
+        raise InvalidArgument(f"`lower` and `upper` must have one shape, got {lower.shape}, {upper.shape}")
+    low, high = (np.array(side) for side in np.broadcast_arrays(lower, upper))
     return low, high
