@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from oracle_opt.answers.answer import Answer
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query
-from oracle_opt.errors import InvalidCut, JournalMismatch
+from oracle_opt.errors import InvalidArgument, InvalidCut, JournalMismatch
 from oracle_opt.files import lock, sync_folder
 from oracle_opt.listener import Entry
 
@@ -57,7 +57,11 @@ class RecordFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as problem:
+            reason = "it is a folder" if self.path.is_dir() else f"{problem.strerror}; its folder must be there"
+            raise InvalidArgument(f"`journal` must be a file to write, got {self.path}: {reason}") from problem
         self._file = FileIO(handle, "r+b")
         try:
             if not stat.S_ISREG(os.fstat(handle).st_mode):

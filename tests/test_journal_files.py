@@ -17,7 +17,16 @@ from journal_cuts import assert_same_cut, full_feasibility_cut, full_objective_c
 from journal_runs import assert_same_history, records_of
 from scipy import sparse
 
-from oracle_opt import Box, Curvature, Eigenpairs, FunctionOracle, JournalMismatch, JournalWarning, minimize
+from oracle_opt import (
+    Box,
+    Curvature,
+    Eigenpairs,
+    FunctionOracle,
+    InvalidArgument,
+    JournalMismatch,
+    JournalWarning,
+    minimize,
+)
 from oracle_opt._journal_file import SIGNATURE, RecordFile, _packed, _unpacked, decode, encode
 from oracle_opt.cuts import FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.generators import Kelley, LevelSet
@@ -212,8 +221,9 @@ def test_files_that_are_no_journals_are_left_alone(tmp_path) -> None:
             with pytest.raises(JournalMismatch, match=words):
                 minimize(absolute(), Kelley(), journal=tmp_path / "f")
         assert (tmp_path / "f").read_bytes() == content
-    with pytest.raises(IsADirectoryError):
-        minimize(absolute(), Kelley(), journal=tmp_path)
+    for path, why in ((tmp_path, "it is a folder"), (tmp_path / "none" / "x", "its folder must be there")):
+        with pytest.raises(InvalidArgument, match=f"`journal` must be a file to write, got .*{why}"):
+            minimize(absolute(), Kelley(), journal=path)
 
 
 @POSIX
