@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import platform
@@ -31,6 +32,8 @@ _LONGEST = 200  # bytes; file systems allow 255
 
 def atomic_file(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` make a file beside `path`, then put it in place at once."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
     prefix = f"{TEMPORARY}{_machine()}-{os.getpid()}-"
     handle, temporary = tempfile.mkstemp(prefix=prefix, suffix=path.suffix, dir=path.parent)
     os.close(handle)

@@ -220,6 +220,8 @@ def test_panels_are_as_many_as_fit(tmp_path: Path, results: Results) -> None:
 
 def test_refusals(tmp_path: Path, results: Results) -> None:
     profile = results.profile()
+    with pytest.raises(FileNotFoundError, match=r"there is no such folder: .*none'$"):
+        profile.save(tmp_path / "none" / "figure.pdf")
     with pytest.raises(InvalidArgument, match=r"`path` must end in \.pdf, \.svg or \.png, got .*figure\.gif"):
         profile.save(tmp_path / "figure.gif")
     with pytest.raises(InvalidArgument, match="`width` must be 'column', 'page' or a number of inches, got 'wide'"):

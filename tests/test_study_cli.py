@@ -115,6 +115,7 @@ def test_a_file_says_what_the_arguments_say(tmp_path: Path) -> None:
         ('generators = ["levelset"]', r"there is no generator 'levelset': did you mean level-set"),
         ('instances = ["nonsmoth"]', "nonsmooth"),
         ('instances = ["study_parts:nothing"]', "'study_parts:nothing' names nothing"),
+        ('instances = ["study_parts:nope"]', "names nothing: .*has no attribute 'nope'$"),
     ],
 )
 def test_a_file_that_cannot_be_used(tmp_path: Path, words: str, message: str) -> None:
@@ -140,6 +141,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     found = run("report", tmp_path)
     assert found.exit_code == 2
     assert "holds no study" in found.stderr
+    assert "there is no folder" in run("report", tmp_path / "none").stderr
 
 
 def test_own_things_are_found_where_the_command_runs(tmp_path: Path) -> None:

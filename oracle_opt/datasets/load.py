@@ -72,7 +72,7 @@ def load(name: str | os.PathLike[str], *, download: bool = True) -> Dataset:
         return _load_known(text, entry, download)
     if Path(text).is_file() or Path(text).name != text or is_data_file(text):
         return read_file(Path(text))
-    near = difflib.get_close_matches(text, names(), n=3, cutoff=0.5)
+    near = difflib.get_close_matches(text, names(), n=3, cutoff=0.6)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(names())}."
     raise InvalidArgument(f"there is no data set {text!r}: {hint} A file is given by its path, such as ./{text}.csv")
 

@@ -120,7 +120,7 @@ def imported(words: str) -> Any:
         try:
             thing = getattr(thing, part)
         except AttributeError as problem:
-            near = difflib.get_close_matches(part, [known for known in dir(thing) if known[0] != "_"], n=1)
+            near = difflib.get_close_matches(part, [known for known in dir(thing) if known[0] != "_"], n=1, cutoff=0.7)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise InvalidArgument(f"{words!r} names nothing: {problem}{hint}") from problem
     return thing

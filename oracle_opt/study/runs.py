@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Self
 
 from oracle_opt.errors import InvalidArgument
@@ -63,7 +64,9 @@ class Runs:
             known = set(self.runs[column])
             for name in names:
                 if name not in known:
-                    raise InvalidArgument(f"`{column}` must be one that runs have, got {shown(name)}")
+                    near = sorted(known, key=lambda one: -SequenceMatcher(None, str(one), str(name)).ratio())
+                    has = f"{len(near)} are there, the nearest {', '.join(map(str, near[:10]))}"
+                    raise InvalidArgument(f"`{column}` must be one that runs have, got {shown(name)}: {has}")
             runs = runs[runs[column].isin(names)]
         if where is not None:
             runs = runs[where(runs)]

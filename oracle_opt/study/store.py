@@ -138,6 +138,8 @@ def _check_empty(folder: Path) -> None:
 
 
 def _read_settings(path: Path) -> tuple[dict[str, Any], Settings]:
+    if not path.parent.exists():
+        raise StoreMismatch(f"there is no folder {path.parent}")
     if not path.exists():
         raise StoreMismatch(f"{path.parent} holds no study: it has no {STUDY}")
     try:
