@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oracle_opt.cli_outcome import INTERRUPTED, console_of, ended, refusals, results_of, say
+from oracle_opt.cli_outcome import INTERRUPTED, Worded, console_of, ended, refusals, results_of, say
 from oracle_opt.cli_verify import verify as verify_file
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _root(
     pass
 
 
-@main.command()
+@main.command(cls=Worded)
 def compare(
     datasets: Annotated[
         list[str], typer.Argument(metavar="DATASET...", help="Names (see `oracle-opt datasets`) or CSV/LIBSVM files.")
@@ -133,7 +133,7 @@ def compare(
     ended(results, out, "split")
 
 
-@main.command()
+@main.command(cls=Worded)
 def study(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="What to run; see docs/studies.md.")],
     out: Annotated[

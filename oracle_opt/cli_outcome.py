@@ -5,17 +5,36 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 from rich.console import Console
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from oracle_opt.study import Results
 
 INTERRUPTED = 130  # exit code of a command that Ctrl-C ended
 REFUSED = 2
+
+
+class Worded(TyperCommand):
+    """A command that shows the value it refuses, and knows `--tau` of studies by its name here."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words after the command."""
+        words = " ".join(args).replace("=", " ").split()
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as problem:  # of click, of which typer may have a copy of its own
+            if "--tau" in words and hasattr(problem, "possibilities"):
+                problem.possibilities = ["--rtol"]
+            for name, value in pairwise(words):
+                if hasattr(problem, "message") and name in getattr(getattr(problem, "param", None), "opts", ()):
+                    problem.message += f", got {value!r}"
+            raise
 
 
 def results_of(run: Callable[[], Results]) -> Results:

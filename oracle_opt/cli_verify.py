@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from oracle_opt.oracle import Oracle
 
+FORMAT, GZIP = b"oracle-opt certificate", b"\x1f\x8b"  # how a certificate begins
 GIVEN = 3  # exit status: nothing is false, and not everything is proven
 
 
@@ -48,6 +49,10 @@ def verify(
         typer.echo(f"error: {file} cannot be read: {trouble.strerror}", err=True)
         raise typer.Exit(2) from None
     except (InvalidCertificate, Refuted) as trouble:
+        begin = file.read_bytes()[:200]
+        if FORMAT not in begin and not begin.startswith(GZIP):
+            typer.echo(f"error: cannot be read: {trouble}", err=True)
+            raise typer.Exit(2) from None
         typer.echo(f"does not hold: {trouble}")
         raise typer.Exit(1) from None
     typer.echo(verdict)

@@ -29,14 +29,15 @@ def raw(tmp_path):
     return MADE.save(tmp_path / "honest.jsonl").read_bytes()
 
 
-def refused(tmp_path, content, match):
+def refused(tmp_path, content, match, status=1):
     """By the class, by the command, and by the program that stands alone."""
     path = tmp_path / "bad.jsonl"
     path.write_bytes(content)
     with pytest.raises((InvalidCertificate, Refuted), match=match):
         Certificate.load(path).verify()
     done = CliRunner().invoke(main, ["verify", str(path)])
-    assert done.exit_code == 1
+    assert done.exit_code == status
+    assert done.output.startswith("error: cannot be read: ") == (status == 2)
     assert re.search(match, done.output)
     alone = subprocess.run([sys.executable, "-I", "-S", verify.__file__, path], capture_output=True, text=True)
     assert alone.returncode == 1
@@ -51,7 +52,8 @@ def test_cut_off_anywhere(raw, tmp_path):
     for end in range(0, len(raw) - 1, 97):
         with pytest.raises(verify.DamagedFile):
             verify.check(raw[:end])
-    refused(tmp_path, b"", "no oracle-opt certificate")
+    for foreign in (b"", b'instances = ["theta"]\n'):
+        refused(tmp_path, foreign, "no oracle-opt certificate", status=2)
 
 
 def test_no_certificates(tmp_path):
