@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass, fields
-from math import isfinite
+from math import inf, isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -182,6 +182,7 @@ class HistoryRecorder:
         self._cuts: list[Cut] = []
         self._keep_cuts = keep_cuts
         self.n_serious = self.n_inner = self.n_replayed = 0
+        self.ends_infinite = False  # whether the last value was +inf
         self.oracle_seconds = 0.0
         self.generator_seconds = 0.0
 
@@ -208,6 +209,7 @@ class HistoryRecorder:
         if self._keep_cuts and (isinstance(cut, FeasibilityCut) or isfinite(cut.value)):
             self._cuts.append(cut)
         value, error = (np.nan, np.nan) if isinstance(cut, FeasibilityCut) else (cut.value, cut.error)
+        self.ends_infinite = value == inf
         call, upper, lower, source = len(self._rows) + 1, bounds.upper, bounds.lower, bounds.source
         resolution = bounds.resolution
         self._rows.append(

@@ -382,6 +382,9 @@ def _of_gap(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, wan
         if recorder.n_calls:
             yield "No feasible point was seen."
         return
+    stuck = status is Status.STALLED and recorder.ends_infinite
+    if stuck:
+        yield "Instead of +inf answer by a `FeasibilityCut`, or pass FunctionOracle `constraints` of what has to hold."
     if not isfinite(bounds.lower):
         yield "No lower bound was proven."
         return
@@ -406,7 +409,7 @@ def _of_gap(status: Status, bounds: BoundTracker, recorder: HistoryRecorder, wan
             f"The oracle states its value at the best point to {error:.3g} only: no more calls, but a more exact "
             "oracle, such as one with numbers in double precision, closes such a gap."
         )
-    if status in (Status.STALLED, Status.EXHAUSTED) and gap > wanted:
+    if status in (Status.STALLED, Status.EXHAUSTED) and gap > wanted and not stuck:
         if gap <= 4.0 * rounding:
             yield f"Of the lower bound {rounding:.3g} was taken off for rounding: no run can prove much less."
         yield f"If that is enough, pass `atol={_above(gap):.1g}`; else scale the problem, or try another generator."

@@ -128,6 +128,8 @@ def test_a_function_that_is_nowhere_else_finite_ends():
         result = minimize(FunctionOracle(f, Box([-1.0, -1], [1.0, 1])), generator)
         assert result.status is Status.STALLED
         assert result.n_calls <= 2 + 10 * STEPS_BACK
+        assert "answer by a `FeasibilityCut`" in result.message
+        assert "atol" not in result.message
 
 
 @pytest.mark.parametrize(("value", "slope"), [(np.nan, 1.0), (-np.inf, 1.0), (1.0, np.nan)])
