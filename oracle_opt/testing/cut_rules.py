@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from math import inf
 
 import numpy as np
@@ -57,18 +58,15 @@ def _check_minorant(subject: str, name: str, cut: ObjectiveCut, others: Sequence
 def _by_a_factor(cuts: Sequence[ObjectiveCut], others: Sequence[ObjectiveCut], share: float) -> str:
     """Say whether one factor of their subgradients would mend all cuts at all points: -1, or one below 1."""
     least, most = -inf, inf
-    for cut in cuts:
-        for other in others:
-            away = other.point - cut.point
-            rise = float(cut.subgradient @ away)
-            terms = max(abs(cut.value), abs(other.upper), float(np.abs(cut.subgradient) @ np.abs(away)))
-            room = other.upper - cut.value + share * terms
-            if rise > 0.0:
-                most = min(most, room / rise)
-            elif rise < 0.0:
-                least = max(least, room / rise)
-            elif room < 0.0:
-                return ""
+    for cut, other in product(cuts, others):
+        away = other.point - cut.point
+        rise = float(cut.subgradient @ away)
+        terms = max(abs(cut.value), abs(other.upper), float(np.abs(cut.subgradient) @ np.abs(away)))
+        room = other.upper - cut.value + share * terms
+        if rise > 0.0:
+            most = min(most, room / rise)
+        elif rise < 0.0 or room < 0.0:
+            least = max(least, room / rise if rise else inf)
     if least <= -1.0 <= most <= 0.0:
         return "with the other sign of the subgradient the rule would hold at all points tried; "
     if max(least, 0.0) <= most and least > -1.0:
