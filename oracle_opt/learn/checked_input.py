@@ -61,7 +61,7 @@ def refuse_strings(name: str, X: Any) -> None:
         for row, value in enumerate(values):
             if isinstance(value, DATES):
                 got = f"the date {shown(str(value))} in row {row}, column {column}"
-                raise InvalidArgument(f"`X` must hold numbers, got {got}: pass numbers, such as the days since a fixed date")
+                raise InvalidArgument(f"`X` must hold numbers, got {got}: pass days since a fixed date, say")
             if isinstance(value, str | bytes) and not _is_number(value):
                 words = words or f"{shown(str(value))} in row {row}, column {column}"
                 found.append(column)
