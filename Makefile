@@ -47,6 +47,8 @@ NEWEST ?= $(firstword $(foreach python,$(foreach minor,14 13 12 11,python3.$(min
 newest:
 	rm -rf .venv-newest
 	$(MAKE) VENV=.venv-newest LOCK= PYTHON=$(NEWEST) test
+	@.venv-newest/bin/python -P -c "import platform as p, numpy as n, scipy as s; \
+		print('tried with', ', '.join([p.python_version(), n.__version__, s.__version__]))"
 
 # Lines of other Pythons stay.
 lock:
