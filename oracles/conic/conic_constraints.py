@@ -102,8 +102,9 @@ class ConicConstraints(Oracle):
         if not self.assumed or self.free is None or (result is not None and not over):
             return None
         radius, found, far = self.free.radius, None, 0.0
-        with suppress(MissingPackage):
-            found = self.solution(keep=result is None)
+        if result is None or result.status is Status.EMPTY:
+            with suppress(MissingPackage):
+                found = self.solution(keep=result is None)
         if isinstance(found, tuple) and "Solved" in found[3]:
             far = float(np.abs(found[0] - self.free.center).max())
         if result is None:
