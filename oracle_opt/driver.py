@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -164,6 +165,7 @@ def minimize(
         clock=clock,
         first=first,
     )
+    before = 0  # calls of runs on smaller sets
     while True:
         with Run(oracle, generator, point, options) as run:
             run.begin()
@@ -174,8 +176,10 @@ def minimize(
                 run.check(_verdict(cut, run, options))
         wider, left = run.oracle.wider(run.result), options.after(run.result)
         if wider is None or left is None:
-            return run.result
-        oracle, options = wider, left
+            if not before:
+                return run.result
+            return replace(run.result, message=f"{run.result.message} {before} calls on smaller sets came before.")
+        oracle, options, before = wider, left, before + run.result.n_calls
 
 
 def _verdict(cut: Cut, run: Run, options: RunOptions) -> Status | None:

@@ -82,6 +82,7 @@ def test_a_solution_of_0_shrinks_nothing_and_each_run_is_wider() -> None:
     told = minimize(unbounded, Kelley(), log=lambda line: radii.append(line) if " on " in line else None)
     assert not told.success
     assert len(radii) <= 6
+    assert "calls on smaller sets came before" in told.message
 
 
 def test_an_infeasible_model_is_empty_by_the_multipliers_of_its_solver() -> None:
