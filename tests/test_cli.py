@@ -77,7 +77,7 @@ def test_settings_of_another_command_are_refused(table, tmp_path):
         (("--rtol", "small"), "--rtol"),
         (("--splits", "x"), "'x'"),
         (("--splits=x",), "'x'"),
-        (("--tau", "1"), "options: --rtol)"),
+        (("--tau", "1"), "--rtol"),
         (("nosuch",), "there is no data set 'nosuch': known are"),
         (("wdcb",), "there is no data set 'wdcb': did you mean wdbc"),
         (("nowhere/at_all.csv",), "the file nowhere/at_all.csv does not exist"),

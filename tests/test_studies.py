@@ -281,7 +281,7 @@ def test_a_folder_of_another_version(tmp_path) -> None:
 def test_read_refuses_what_is_no_study(tmp_path) -> None:
     with pytest.raises(StoreMismatch, match="holds no study"):
         Results.read(tmp_path)
-    with pytest.raises(StoreMismatch, match="holds no study"):
+    with pytest.raises(StoreMismatch, match="there is no folder"):
         Results.read(tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
 
