@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from functools import cached_property
-from math import inf, isfinite
+from math import frexp, inf, isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,7 @@ from oracle_opt.arrays import EPS, Vector
 from oracle_opt.consistency import NOTHING, OBJECTIVE, AnswerMemory
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, bearing
 from oracle_opt.domains import Domain
-from oracle_opt.feasibility import FAR, ROUNDING
+from oracle_opt.feasibility import ROUNDING
 from oracle_opt.generator import Minorant
 from oracle_opt.proof.claim import below, claim_of_bound, claim_of_cut
 from oracle_opt.proof.parts import Averaged, Parts, alone, steepness_of
@@ -89,6 +89,11 @@ class CutAverage:
         return below(self.constant, self.error), self.slope
 
 
+def _power(point: Vector) -> int:
+    """The power of 2 next to the largest entry."""
+    return frexp(float(np.abs(point).max()))[1]
+
+
 class BoundTracker:
     """Keeps the incumbent and the four lower bounds.
 
@@ -154,9 +159,10 @@ class BoundTracker:
         self._n_answers = 0
         self._memory = AnswerMemory(domain.dimension)
         self.upper = inf
-        self.lower = self._highest = -inf
+        self.lower = -inf
+        self._highest: dict[int, float] = {}  # value, by the power of 2 that is the size of the point
         self._before: ObjectiveCut  # the best one before the incumbent, if there was one
-        self._sized: tuple[ObjectiveCut | None, tuple[float, float, float]] = None, (0.0, 0.0, 0.0)
+        self._sized: tuple[ObjectiveCut | None, tuple[float, ...]] = None, (0.0,) * 4
         self.source = BoundSource.NONE
         self.rounding = self.tolerance = self.violation = self.price = 0.0
         self._averaged = Averaged()
@@ -206,8 +212,7 @@ class BoundTracker:
             return 0.0
         if best is not self._sized[0]:
             self._sized = best, self._sizes(best)
-        terms, changed, left = self._sized[1]
-        drop, basis = self._highest - self.upper, self._basis[0]
+        (terms, changed, left, drop), basis = self._sized[1], self._basis[0]
         stated = best.error if best.error <= max(NOUGHT * drop, left) else 0.0
         proposed = self.tolerance if isinstance(basis, Minorant) and basis.extras else 0.0
         size = max(self._units * terms, min(self._units * drop, changed), left, proposed, stated)
@@ -224,16 +229,19 @@ class BoundTracker:
         extent = np.abs(self._domain.bounding_box())
         return float(extent[np.isfinite(extent)].max(initial=0.0))
 
-    def _sizes(self, best: ObjectiveCut) -> tuple[float, float, float]:
+    def _sizes(self, best: ObjectiveCut) -> tuple[float, ...]:
         """Of a value: its terms, what a change of 1e-9 of the point, or of 1, may do to it, what is left of a 0.
 
-        A solver leaves as much of a variable that is 0 as `feasibility.allowed` says.
+        Last, how much the highest value at a point that is not 16 times as large, or as 1, is above the best one.
         """
         sizes = NOUGHT * np.maximum(np.abs(best.point), min(self._extent, 1.0))
         changes = [(float(np.abs(cut.subgradient).dot(sizes)), abs(cut.value)) for cut in (best, self._before)]
         changed = max(change * min(1.0, change / value) if value else change for change, value in changes)
         terms = max(self._terms(best), self._size_of_terms(best.point))
-        return terms, changed, ROUNDING * min(self._extent, FAR) * float(np.abs(best.subgradient).sum())
+        left = ROUNDING * min(self._extent, 1.0) * float(np.abs(best.subgradient).sum())
+        far = max(_power(best.point), frexp(min(1.0, self._extent))[1]) + 4
+        near = [one for size, one in self._highest.items() if size <= far]
+        return terms, changed, left, max(near, default=self.upper) - self.upper
 
     @staticmethod
     def _terms(cut: ObjectiveCut) -> float:
@@ -271,8 +279,8 @@ class BoundTracker:
         """Whether some cut is wrong: two answers contradict each other, or the bounds, beyond what they tolerate."""
         if self.conflict or self.incumbent is None or not self.lower > self.upper:
             return bool(self.conflict)
-        terms, _, left = self._sizes(self.incumbent)
-        size = max(CROSSED * max(abs(self.lower), terms) + left, self._units * (self._highest - self.upper))
+        terms, _, left, drop = self._sizes(self.incumbent)
+        size = max(CROSSED * max(abs(self.lower), terms) + left, self._units * drop)
         return self.lower - self.upper > self.tolerance + size
 
     def exceeded(self, cut: Cut) -> str:
@@ -296,7 +304,9 @@ class BoundTracker:
         if isinstance(cut, ObjectiveCut):
             upper = float(cut.upper)
             if isfinite(upper):
-                self._highest = max(self._highest, upper)
+                power = _power(cut.point)
+                if power not in self._highest or upper > self._highest[power]:
+                    self._highest[power], self._sized = upper, (None, self._sized[1])
             if upper < self.upper:
                 self.upper, self.incumbent, self._before = upper, cut, self.incumbent or cut
             if self._convex:
