@@ -23,6 +23,7 @@ from oracle_opt.generator import Minorant
 from oracle_opt.oracles.conic.cone_groups import ConeGroups
 from oracle_opt.oracles.conic.cones import Nonnegative, Zero
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
+from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.quadratic import POINT, EnclosedRows, Quadratic, affine_below
 from oracle_opt.proof.enclosure import Enclosure
 
@@ -100,10 +101,8 @@ class Lagrangian:
 
     def _tolerated(self, domain: Domain, x: Vector, y: Vector, tolerance: float) -> float:
         """What points near x that are feasible within the tolerance may save: ``y @ (A @ x - b)`` at most."""
-        largest = np.full(
-            len(x), float(np.abs(x).max(initial=0.0))
-        )  # a solver's accuracy is that of the largest variable
-        missed, total, start = allowed(abs(self.A), x, self.problem.b, tolerance, largest), 0.0, 0
+        extent = np.full(len(x), extent_of(domain).max())  # a solver's accuracy is that of the largest variable
+        missed, total, start = allowed(abs(self.A), x, self.problem.b, tolerance, extent), 0.0, 0
         for cone in self.problem.cones:
             rows = slice(start, start + cone.dimension)
             start += cone.dimension
