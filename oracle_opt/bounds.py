@@ -203,9 +203,9 @@ class BoundTracker:
         It is rounding, ``max(8, n**2 / 4)`` units of roundoff of the terms of the best value, or of the highest value
         less the best one where a relative change of 1e-9 of the best point, or of 1, may make the value 0; or what
         rounding leaves of a variable that is 0; or the error that the oracle states, if that is rounding; or, unless
-        the bounds exclude 0, what a proof by its own solver's multipliers tolerates of feasible points. Where the upper bound is 0 by
-        that, a lower bound is 0, too, up to four times what was taken off it for rounding: the domain may be wide.
-        docs/theory.md says why.
+        the bounds exclude 0, what a proof by its own solver's multipliers tolerates of feasible points. Where the upper
+        bound is 0 by that, a lower bound is 0, too, up to four times what was taken off it for rounding: the domain may
+        be wide. docs/theory.md says why.
         """
         best = self.incumbent
         if best is None or not (isfinite(self.upper) and isfinite(self.lower)):
@@ -214,8 +214,10 @@ class BoundTracker:
             self._sized = best, self._sizes(best)
         (terms, changed, left, drop), basis = self._sized[1], self._basis[0]
         stated = best.error if best.error <= max(NOUGHT * drop, left) else 0.0
-        at_zero = min(abs(self.upper), abs(self.lower)) <= abs(self.gap)  # else both exclude 0
-        proposed = self.tolerance if at_zero and isinstance(basis, Minorant) and basis.extras else 0.0
+        proposed = 0.0
+        if self.tolerance > 0 and isinstance(basis, Minorant) and basis.extras:
+            if min(abs(self.upper), abs(self.lower)) <= abs(self.gap):  # else both bounds exclude 0
+                proposed = self.tolerance
         size = max(self._units * terms, min(self._units * drop, changed), left, proposed, stated)
         return max(size, 4.0 * (self.rounding + stated)) if abs(self.upper) <= size else size
 
