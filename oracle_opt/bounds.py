@@ -214,10 +214,10 @@ class BoundTracker:
             self._sized = best, self._sizes(best)
         (terms, changed, left, drop), basis = self._sized[1], self._basis[0]
         stated = best.error if best.error <= max(NOUGHT * drop, left) else 0.0
-        proposed = 0.0
-        if self.tolerance > 0 and isinstance(basis, Minorant) and basis.extras:
-            if min(abs(self.upper), abs(self.lower)) <= abs(self.gap):  # else both bounds exclude 0
-                proposed = self.tolerance
+        by_solver = self.tolerance > 0 and isinstance(basis, Minorant) and bool(basis.extras)
+        # both bounds exclude 0 where it is farther from them than they are apart
+        counts = by_solver and min(abs(self.upper), abs(self.lower)) <= abs(self.gap)
+        proposed = self.tolerance if counts else 0.0
         size = max(self._units * terms, min(self._units * drop, changed), left, proposed, stated)
         return max(size, 4.0 * (self.rounding + stated)) if abs(self.upper) <= size else size
 
