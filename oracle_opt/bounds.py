@@ -14,7 +14,7 @@ from oracle_opt.arrays import EPS, Vector
 from oracle_opt.consistency import NOTHING, OBJECTIVE, AnswerMemory
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, bearing
 from oracle_opt.domains import Domain
-from oracle_opt.feasibility import ROUNDING
+from oracle_opt.feasibility import FAR, ROUNDING
 from oracle_opt.generator import Minorant
 from oracle_opt.proof.claim import below, claim_of_bound, claim_of_cut
 from oracle_opt.proof.parts import Averaged, Parts, alone, steepness_of
@@ -165,6 +165,7 @@ class BoundTracker:
         self._sized: tuple[ObjectiveCut | None, tuple[float, ...]] = None, (0.0,) * 4
         self.source = BoundSource.NONE
         self.rounding = self.tolerance = self.violation = self.price = 0.0
+        self._tolerated = 0.0  # the tolerance of what a solver proved
         self._averaged = Averaged()
         self._basis: tuple[ObjectiveCut | Minorant | tuple[Parts, ...], float] = ((), 0.0)  # of the best bound
         self.proofs = dict.fromkeys((BoundSource.ORACLE, BoundSource.CUT, BoundSource.MODEL, BoundSource.AVERAGE), -inf)
@@ -212,12 +213,10 @@ class BoundTracker:
             return 0.0
         if best is not self._sized[0]:
             self._sized = best, self._sizes(best)
-        (terms, changed, left, drop), basis = self._sized[1], self._basis[0]
+        terms, changed, left, drop = self._sized[1]
         stated = best.error if best.error <= max(NOUGHT * drop, left) else 0.0
-        by_solver = self.tolerance > 0 and isinstance(basis, Minorant) and bool(basis.extras)
         # both bounds exclude 0 where it is farther from them than they are apart
-        counts = by_solver and min(abs(self.upper), abs(self.lower)) <= abs(self.gap)
-        proposed = self.tolerance if counts else 0.0
+        proposed = self._tolerated if min(abs(self.upper), abs(self.lower)) <= abs(self.upper - self.lower) else 0.0
         size = max(self._units * terms, min(self._units * drop, changed), left, proposed, stated)
         return max(size, 4.0 * (self.rounding + stated)) if abs(self.upper) <= size else size
 
@@ -282,9 +281,10 @@ class BoundTracker:
         """Whether some cut is wrong: two answers contradict each other, or the bounds, beyond what they tolerate."""
         if self.conflict or self.incumbent is None or not self.lower > self.upper:
             return bool(self.conflict)
-        terms, _, left, drop = self._sizes(self.incumbent)
+        terms, _, _, drop = self._sizes(self.incumbent)
+        left = ROUNDING * min(self._extent, FAR) * float(np.abs(self.incumbent.subgradient).sum())  # see `allowed`
         size = max(CROSSED * max(abs(self.lower), terms) + left, self._units * drop)
-        return self.lower - self.upper > self.tolerance + size
+        return self.lower - self.upper > max(self.tolerance, self._tolerated) + size
 
     def exceeded(self, cut: Cut) -> str:
         """Say that the lower bound is above a value that no method asked for: the answer `cut` at a probe.
@@ -329,6 +329,8 @@ class BoundTracker:
         if self._convex and minorant is not None:
             constant, slope = minorant.constant, minorant.slope
             error = minorant.error + self._domain.minimum_rounding(slope)
+            if minorant.extras:
+                self._tolerated = max(self._tolerated, minorant.tolerance)
             if self._prove(BoundSource.MODEL, constant, slope, error, minorant.tolerance):
                 self._basis = minorant, minorant.error
         if self.lower > self.upper and self.contradiction() and not self.conflict and self._outside():
