@@ -264,7 +264,7 @@ CASES = {
         O.RandomBlock,
         {"probabilities": [0.5, 0.5], "rows": [0], "rhs": [[1.0], [2.0]]},
         {"rhs": "none", "cost": "none", "technology": "none", "recourse": "none", "name": "text"},
-        skips=("cost_columns", "technology_entries", "recourse_entries", "rows"),
+        skips=("total", "cost_columns", "technology_entries", "recourse_entries", "rows"),
     ),
     "CvxpyOracle": Case(
         O.CvxpyOracle, {"problem": PROGRAM}, {"problem": "cvxpy", "options": "none dict", "accuracy": ""}

@@ -89,7 +89,7 @@ OTHERS = {
                 "recourse_entries": [[[1, 0]]],
                 "recourse": [ulp([[1.0], [2.0]], (1, 0))],
             },
-            {"name": NAMES_ALONE, "labels": NAMES_ALONE},
+            {"name": NAMES_ALONE, "labels": NAMES_ALONE, "total": "is the sum of the probabilities"},
             identity=lambda made: BendersOracle(TwoStageProblem(**sells(blocks=[made])), n_samples=3).identity(),
         ),
         OfLoss(S.Hinge, {"C": 3.0}, CLASSES),

@@ -81,6 +81,7 @@ def test_what_is_under_a_mask_is_no_data() -> None:
 def test_probabilities_that_do_not_add_up_are_refused(total) -> None:
     with pytest.raises(InvalidArgument, match="must add up to 1"):
         RandomBlock(np.full(3, total / 3), rows=[0], rhs=[[1.0], [2.0], [3.0]])
+    RandomBlock(np.full(3, total / 3), rows=[0], rhs=[[1.0], [2.0], [3.0]], total=total)  # who says so may
     RandomBlock([0.1] * 10, rows=[0], rhs=[[float(k)] for k in range(10)])
 
 

@@ -14,8 +14,8 @@ def benders(entry: Entry) -> Oracle:
     core, time, scenarios = (
         path_in_folder("stochastic", entry["files"][ending], needed=name) for ending in ("cor", "tim", "sto")
     )
-    rescale = entry["name"] == "fxm2-6"  # whose probabilities, 1/6 to four digits, add up to 1.0002 at most
-    return BendersOracle(read_smps(core, time, scenarios, maximize=entry["sense"] == "max", rescale=rescale))
+    # some are published with rounded probabilities, and solved as they are
+    return BendersOracle(read_smps(core, time, scenarios, maximize=entry["sense"] == "max", rescale=False))
 
 
 def _known(entry: Entry) -> Known:

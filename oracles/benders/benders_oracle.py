@@ -185,7 +185,7 @@ class BendersOracle(Oracle):
         core: str | os.PathLike[str],
         *,
         maximize: bool = False,
-        rescale: bool = False,
+        rescale: bool | None = None,
         n_samples: int | None = None,
         seed: int = 0,
         n_summands: int | None = None,

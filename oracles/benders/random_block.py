@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oracle_opt.arguments import floats, instances, text
+from oracle_opt.arguments import floats, instances, real, text
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.benders.mps import INFINITE
@@ -35,11 +35,13 @@ class RandomBlock:
         Name of the block in error messages.
     labels : sequence of k objects
         What the outcomes are called, as the index of a DataFrame; default: they have numbers alone.
+    total : float
+        What the probabilities add up to, default 1. Of a published program that has them rounded they are weights.
 
     Raises
     ------
     InvalidArgument
-        Probabilities that are not positive or do not add up to 1 within 1e-9, arrays that do not fit.
+        Probabilities that are not positive or do not add up to the total within 1e-9, arrays that do not fit.
     """
 
     __repr__ = one_line
@@ -55,6 +57,7 @@ class RandomBlock:
     recourse: NDArray[np.float64] | None = None
     name: str = "block"
     labels: Sequence[Hashable] = ()
+    total: float = 1.0
 
     def __post_init__(self) -> None:
         text("name", self.name)
@@ -67,11 +70,11 @@ class RandomBlock:
                 f"`probabilities` of {self.name} must be positive, got {probabilities.tolist()[:10]}; "
                 "drop impossible outcomes"
             )
-        total = float(probabilities.sum())
-        if abs(total - 1.0) > 1e-9:
+        total = real("total", self.total, above=0.0)
+        if abs(probabilities.sum() - total) > 1e-9:
             raise InvalidArgument(
-                f"`probabilities` of {self.name} must add up to 1, got {total:.9g}; divide them by their sum, as "
-                "`rescale=True` does in files"
+                f"`probabilities` of {self.name} must add up to {total:.9g}, got {probabilities.sum():.9g}; divide "
+                "them by their sum, as `rescale=True` does in files"
             )
         for places, values in (
             ("rows", "rhs"),

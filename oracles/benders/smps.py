@@ -23,7 +23,7 @@ def read_smps(
     stochastic: str | os.PathLike[str] | None = None,
     *,
     maximize: bool = False,
-    rescale: bool = False,
+    rescale: bool | None = None,
 ) -> TwoStageProblem:
     """Read a two-stage stochastic linear program.
 
@@ -39,8 +39,9 @@ def read_smps(
     maximize : bool
         Whether the objective is to be maximized, if the core does not say so by OBJSENSE; all costs then change their
         sign.
-    rescale : bool
-        Divide the probabilities of each block by their sum. By default they must add up to 1 within 1e-9.
+    rescale : bool, optional
+        `True` divides the probabilities of each block by their sum, `False` takes them as they are, up to 1e-4 from it.
+        By default they must add up to 1 within 1e-9.
 
     Returns
     -------
@@ -325,13 +326,13 @@ class _Stages:
         return end
 
 
-def _random_block(stages: _Stages, block: _Block, rescale: bool) -> RandomBlock:
+def _random_block(stages: _Stages, block: _Block, rescale: bool | None) -> RandomBlock:
     """Sort a block's entries into right-hand sides, costs and matrices; what an outcome lacks is the core's."""
     probability = np.array([p for p, _ in block.outcomes])
     total = float(probability.sum())
     if rescale:
-        probability /= total
-    elif abs(total - 1.0) > 1e-9:
+        probability, total = probability / total, 1.0
+    elif abs(total - 1.0) > (1e-9 if rescale is None else 1e-4):
         raise wrong(
             stages.path,
             block.line,
@@ -361,4 +362,5 @@ def _random_block(stages: _Stages, block: _Block, rescale: bool) -> RandomBlock:
         arrays["recourse"],
         block.name,
         block.labels,
+        total,
     )
