@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -165,21 +164,18 @@ def minimize(
         clock=clock,
         first=first,
     )
-    before = 0  # calls of runs on smaller sets
+    recorder = None  # of the run before, on a smaller set
     while True:
-        with Run(oracle, generator, point, options) as run:
+        with Run(oracle, generator, point, options, recorder) as run:
             run.begin()
             while True:
                 query = run.ask()
                 cut = run.answer(query)
                 run.tell(cut)
                 run.check(_verdict(cut, run, options))
-        wider, left = run.oracle.wider(run.result), options.after(run.result)
-        if wider is None or left is None:
-            if not before:
-                return run.result
-            return replace(run.result, message=f"{run.result.message} {before} calls on smaller sets came before.")
-        oracle, options, before = wider, left, before + run.result.n_calls
+        if (wider := run.wider()) is None:
+            return run.result
+        oracle, recorder = wider, run.recorder
 
 
 def _verdict(cut: Cut, run: Run, options: RunOptions) -> Status | None:

@@ -174,22 +174,28 @@ def relative_gaps(upper: Vector, lower: Vector, unit: Vector) -> Vector:
 
 
 class HistoryRecorder:
-    """Collects rows while a run goes on, and what the run costs from the making of this on."""
+    """Collects rows while a run goes on, and what the run costs from the making of this on.
 
-    def __init__(self, keep_cuts: bool) -> None:
+    Of a run that follows another one it goes on counting: calls, serious steps and seconds are those of both.
+    """
+
+    def __init__(self, keep_cuts: bool, before: HistoryRecorder | None = None) -> None:
         self._began, self._peak_before = perf_counter(), peak_memory()
         self._rows: list[tuple[Any, ...]] = []
         self._cuts: list[Cut] = []
         self._keep_cuts = keep_cuts
-        self.n_serious = self.n_inner = self.n_replayed = 0
+        self.n_serious = self.n_inner = self.n_replayed = self.n_before = 0
         self.ends_infinite = False  # whether the last value was +inf
-        self.oracle_seconds = 0.0
-        self.generator_seconds = 0.0
+        self.oracle_seconds = self.generator_seconds = 0.0
+        if before is not None:
+            self._began, self._peak_before = before._began, before._peak_before
+            self.n_before, self.n_serious = before.n_calls, before.n_serious
+            self.oracle_seconds, self.generator_seconds = before.oracle_seconds, before.generator_seconds
 
     @property
     def n_calls(self) -> int:
         """Calls recorded so far."""
-        return len(self._rows)
+        return self.n_before + len(self._rows)
 
     @property
     def seconds(self) -> float:
@@ -210,7 +216,7 @@ class HistoryRecorder:
             self._cuts.append(cut)
         value, error = (np.nan, np.nan) if isinstance(cut, FeasibilityCut) else (cut.value, cut.error)
         self.ends_infinite = value == inf
-        call, upper, lower, source = len(self._rows) + 1, bounds.upper, bounds.lower, bounds.source
+        call, upper, lower, source = self.n_before + len(self._rows) + 1, bounds.upper, bounds.lower, bounds.source
         resolution = bounds.resolution
         self._rows.append(
             (

@@ -118,6 +118,16 @@ class Oracle(NamedArguments, ABC):
         """
         return None
 
+    def fixed(self) -> Oracle:
+        """Return the same oracle on a domain that no run changes, as comparisons take it.
+
+        Returns
+        -------
+        Oracle
+            By default this one.
+        """
+        return self
+
     def as_certified(self, problem: str) -> Oracle:
         """Return the same oracle as a certificate names its problem, where a run may take another domain: see `wider`.
 

@@ -102,7 +102,7 @@ class Result:
     message : str
         The same in sentences, with the gap, what was wanted, and the warnings.
     n_calls, n_serious : int
-        Oracle calls, and those that were serious steps.
+        Oracle calls, and those that were serious steps; also on smaller sets, of which the history has no rows.
     seconds : float
         Time that `minimize` took from its call to this result, whatever it was spent on.
     oracle_seconds, generator_seconds : float
@@ -357,6 +357,8 @@ def summary(
     if status is Status.UNBOUNDED:
         return f"{status.value} The direction: {reason}."
     said = [f"{whose} reason: {reason.removesuffix('.')}."] if reason else []
+    if recorder.n_before:
+        said.append(f"{recorder.n_before} of the calls were on smaller sets, see `Oracle.wider`.")
     if status is Status.EMPTY and promise:
         said.append(
             f"This holds within what is promised of a minimizer, {promise}; if it may lie farther out, state more."

@@ -58,9 +58,14 @@ class Run:
     result: Result
 
     def __init__(
-        self, oracle: Oracle, generator: QueryPointGenerator | str | None, point: ArrayLike | None, options: RunOptions
+        self,
+        oracle: Oracle,
+        generator: QueryPointGenerator | str | None,
+        point: ArrayLike | None,
+        options: RunOptions,
+        before: HistoryRecorder | None = None,
     ) -> None:
-        self.recorder = HistoryRecorder(options.keep_cuts)
+        self.recorder = HistoryRecorder(options.keep_cuts, before)
         if isinstance(generator, str):
             from oracle_opt.study.methods import generator_of
 
@@ -72,7 +77,8 @@ class Run:
         self.proposed = ""  # what the oracle's own solver said, in words
         check_pair(oracle, self.generator)
         self._point = point
-        self._ends = inf if options.max_seconds is None else perf_counter() + options.max_seconds
+        spent = 0.0 if before is None else before.seconds
+        self._ends = inf if options.max_seconds is None else perf_counter() + options.max_seconds - spent
         if point is not None or not self._proposes:
             self.start = checked_start(oracle, point)
         if self._proposes:
@@ -235,6 +241,11 @@ class Run:
         self.generator = SolverFirst(proposal, self.generator)
         self._questions = Questions(self.generator, self.oracle.domain)
         return proposal.point
+
+    def wider(self) -> Oracle | None:
+        """The oracle of a run that is to follow on a wider domain, if calls and time are left; `None` where none is."""
+        over = self.recorder.n_calls >= self.options.max_calls or perf_counter() >= self._ends
+        return None if over or self.options.journal is not None else self.oracle.wider(self.result)
 
     def _empty(self) -> Status:
         """Where a point was seen the set is not empty: that point is outside of what is promised, or a cut is wrong."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from oracle_opt.arguments import flag, instances, one_of, real, whole
 from oracle_opt.clocks import CLOCKS
@@ -14,9 +14,6 @@ from oracle_opt.errors import InvalidArgument
 from oracle_opt.history import Record
 from oracle_opt.listener import Listener
 from oracle_opt.words import shown
-
-if TYPE_CHECKING:
-    from oracle_opt.result import Result
 
 
 @dataclass(frozen=True)
@@ -67,11 +64,3 @@ class RunOptions:
             from oracle_opt.run_log import line_writer  # a listener is loaded where it is invited
 
             line_writer(self.log)
-
-    def after(self, result: Result) -> RunOptions | None:
-        """What is left for another run on a wider domain; `None` where nothing is, and for a journal of one run."""
-        calls = self.max_calls - result.n_calls
-        seconds = None if self.max_seconds is None else self.max_seconds - result.seconds
-        if self.journal is not None or calls <= 0 or (seconds is not None and seconds <= 0):
-            return None
-        return replace(self, max_calls=calls, max_seconds=seconds)

@@ -7,6 +7,7 @@ import pytest
 from oracle_opt import InvalidArgument, Status, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley
 from oracle_opt.oracles import ConicOracle, Exponential, LagrangianOracle, Nonnegative, RelaxedSolution, Zero
+from oracle_opt.study import Study
 
 UNITS = [1e-6, 1e-3, 1.0, 1e3, 1e5, 1e7, 1e9]
 
@@ -79,10 +80,13 @@ def test_a_solution_of_0_shrinks_nothing_and_each_run_is_wider() -> None:
     assert result.upper_bound == pytest.approx(0.0, abs=1e-9)
     radii, x = [], cp.Variable(2)
     unbounded = ConicOracle.from_cvxpy(cp.Problem(cp.Minimize(x[0]), [x[1] == 1]))
-    told = minimize(unbounded, Kelley(), log=lambda line: radii.append(line) if " on " in line else None)
+    told = minimize(unbounded, Kelley(), log=lambda line: radii.append(line) if "at most" in line else None)
     assert not told.success
     assert len(radii) <= 6
-    assert "calls on smaller sets came before" in told.message
+    assert "of the calls were on smaller sets" in told.message
+    assert told.n_calls > len(told.history)
+    assert told.history.call[-1] == told.n_calls
+    assert minimize(unbounded, Kelley(), max_calls=told.n_calls - len(told.history)).n_calls <= told.n_calls
 
 
 def test_an_infeasible_model_is_empty_by_the_multipliers_of_its_solver() -> None:
@@ -101,3 +105,17 @@ def test_a_dual_that_rises_without_end_says_that_no_solution_may_keep_its_constr
     result = minimize(LagrangianOracle(relaxed, [-2.0], inequality=True, radius=radius))
     assert not result.success
     assert "no solution keeps the relaxed constraints" in result.message
+
+
+def test_a_study_has_one_set_for_all_methods(tmp_path) -> None:
+    """Which its solver scales: no method's run is followed by another one, and each call counts."""
+
+    def far(seed):
+        x = cp.Variable(3)
+        return ConicOracle.from_cvxpy(cp.Problem(cp.Minimize(cp.norm1(x)), [cp.sum(x) == 3e5]))
+
+    study = Study({"far": far}, {"kelley": Kelley(), "center": AnalyticCenter()}, tau=1e-4, keep_points=True)
+    results = study.run(tmp_path, jobs=1, progress=False)
+    assert results.runs["status"].tolist() == ["CONVERGED"] * 2
+    assert results.runs["n_calls"].tolist() == results.history.groupby("generator", sort=False).size().tolist()
+    assert (results.runs["upper_bound"] - 3e5).abs().max() <= 40.0

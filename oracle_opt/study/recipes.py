@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from inspect import Parameter
@@ -51,17 +51,18 @@ class Named:
         return self.recipe.family if isinstance(self.recipe, Problem) else ""
 
     def make(self, seed: int) -> Instance:
-        """Make the instance of a seed."""
+        """Make the instance of a seed, on a domain that is the same for all methods."""
         recipe = self.recipe
         made = recipe if isinstance(recipe, Oracle | Instance) else self._place().call(recipe, seed)
         if isinstance(made, Oracle):
-            return Instance(made)
+            return Instance(made.fixed())
         if not isinstance(made, Instance):
             raise InvalidArgument(
                 f"`instances[{self.name!r}]` must return an Oracle or an Instance when called with a seed, "
                 f"got {shown(made)}"
             )
-        return made
+        fixed = made.oracle.fixed()
+        return made if fixed is made.oracle else replace(made, oracle=fixed)
 
     def identity(self) -> str:
         """Words that tell it from others: the data of an oracle or a problem, the name and arguments of a function."""

@@ -398,6 +398,12 @@ class ConicOracle(ConicConstraints):
         oracle.assumed, oracle._solution = True, self._solution
         return oracle
 
+    def fixed(self) -> ConicOracle:
+        """The same oracle, by the radius with which a run that asks the solver would begin."""
+        if not self.assumed or self.free is None:
+            return self
+        return self.within(self._wanted_radius(None) or self.free.radius)
+
     def as_certified(self, problem: str) -> ConicOracle:
         """With the radius that a certificate names, where nobody promised another."""
         named = re.search(r"minimizer in FreeSpace\(\d+, radius=([^,]+),", problem)
