@@ -41,11 +41,14 @@ PAGES = {
     "workers": SCALING,
     "products": SCALING,
     **dict.fromkeys(("learning", "estimators"), LEARNING),
-    **dict.fromkeys(("uci_calls", "small_problems", "default_choice", "masters", "level_interior"), CALLS),
+    **dict.fromkeys(("uci_calls", "small_problems", "panel", "masters", "level_interior"), CALLS),
     **dict.fromkeys(("lp_mkl", "on_the_fly", "entries_on_the_fly", "gmkl", "scale", "features", "mixed_norm"), KERNELS),
     **dict.fromkeys(("certificates", "benders_certificates", "check_cost"), PROVEN),
 }  # the other sections are on the page of performance
-COPIES = {"peers_large": [ROOT / "docs" / "how_to_choose.md"]}  # where a section stands a second time
+COPIES = {  # where a section stands a second time
+    "peers_large": [ROOT / "docs" / "how_to_choose.md"],
+    "panel": [ROOT / "docs" / "how_to_choose.md", ROOT / "docs" / "findings.md"],
+}
 PERFORMANCE = ROOT / "docs" / "performance.md"
 # In the order they run: the long ones last.
 SCRIPTS = (
@@ -63,7 +66,6 @@ SCRIPTS = (
     "mkl_query",
     "small_problems",
     "small_ratios",
-    "default_choice",
     "masters",
     "level_interior",
     "stabilization",
@@ -77,6 +79,7 @@ SCRIPTS = (
     "problems",
     "problems_lagrangian",
     "rounding",
+    "panel",
     "uci_calls",
     "products",
     "learning",

@@ -21,8 +21,6 @@ SCRIPTS = ("benchmarks", "benchmarks/reliability", "docs")
 MAKERS = {  # of sections whose script has another name
     "machine": "benchmarks/run.py",
     "gallery": "docs/make_gallery.py",
-    "choice": "docs/make_findings.py",
-    "misses": "docs/make_findings.py",
 }
 
 

@@ -1,4 +1,4 @@
-"""Run the study behind docs/findings.md, and write the tables and pictures of that page and of how_to_choose.md.
+"""Run the study behind docs/findings.md, and write the tables and the picture of that page.
 
     ORACLE_OPT_PROBLEMS=folder ORACLE_OPT_DATA=folder python docs/make_findings.py FOLDER [--jobs N] [--dry]
 
@@ -9,7 +9,6 @@ seconds a run, each to a relative gap of 1e-6. FOLDER keeps the runs: the same c
 
 import argparse
 import re
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,6 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from threadpoolctl import threadpool_limits
 
-from oracle_opt.generators import choose_generator
 from oracle_opt.problems import Problem, suite
 from oracle_opt.study import GENERATORS, Limits, Results, Study
 from oracle_opt.study.summary import certificates
@@ -41,7 +39,6 @@ DRAWN = [
     "spg",
     "lbfgs",
 ]
-SIMPLE = ("level-set", "proximal-bundle", "analytic-center", "kelley")  # each against the rule
 
 
 def problems(families: list[str] | None) -> list[Problem]:
@@ -54,31 +51,10 @@ def calls_of(results: Results, tau: float) -> pd.DataFrame:
     return results.table(tau=tau).data.set_index("instance")[list(results.order)]
 
 
-def choices(chosen: list[Problem]) -> pd.Series:
-    """Name of the generator that `minimize` chooses, by instance."""
-    names = {kind: name for name, kind in GENERATORS.items()}
-    return pd.Series({one.name: names[type(choose_generator(one(0).oracle))] for one in chosen})
-
-
-def halves(chosen: list[Problem]) -> pd.Series:
-    """'tuning' for every other instance of a family in alphabetic order, from the first; else 'test'."""
-    place: Counter[str] = Counter()
-    found = {}
-    for one in sorted(chosen, key=lambda one: (one.family, one.name)):
-        found[one.name] = "test" if place[one.family] % 2 else "tuning"
-        place[one.family] += 1
-    return pd.Series(found)
-
-
 def markdown(head: list[str], rows: list[list[object]]) -> str:
     """A table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
-
-
-def share(part: int, whole: int) -> str:
-    """Per cent and counts."""
-    return f"{100 * part / whole:.0f} % ({part} of {whole})" if whole else "-"
 
 
 def class_name(name: str) -> str:
@@ -131,44 +107,6 @@ def of_families(results: Results) -> str:
     return markdown(head, rows)
 
 
-def of_the_choice(results: Results, choice: pd.Series, half: pd.Series) -> str:
-    """How far the rule is from the best generator, on both halves; and each simple rule."""
-    rows = []
-    for name in ("the rule", *SIMPLE):
-        cells: list[object] = ["the rule" if name == "the rule" else f"always {class_name(name)}"]
-        for tau in TAU:
-            calls = calls_of(results, tau)
-            calls = calls[np.isfinite(calls).any(axis=1)]
-            best = calls.min(axis=1)
-            taken = choice.reindex(calls.index) if name == "the rule" else pd.Series(name, calls.index)
-            own = pd.Series([calls.at[instance, one] for instance, one in taken.items()], calls.index)
-            for part in ("tuning", "test"):
-                here = half.reindex(calls.index) == part
-                close, lost = int((own <= CLOSE * best)[here].sum()), int(np.isinf(own)[here].sum())
-                cells.append(f"{share(close, int(here.sum()))}, {lost}")
-        rows.append(cells)
-    head = [""] + [f"{tau:g}, {part}" for tau in TAU for part in ("tuning", "test")]
-    return markdown(head, rows)
-
-
-def of_misses(results: Results, choice: pd.Series) -> str:
-    """For each family how often the rule is within 1.5 x, what it chose, and what was best where it was not."""
-    calls = calls_of(results, MIDDLE)
-    calls = calls[np.isfinite(calls).any(axis=1)]
-    family = results.runs.drop_duplicates("instance").set_index("instance")["family"].reindex(calls.index)
-    rows = []
-    for name in dict.fromkeys(family):
-        part = calls[family == name]
-        own = pd.Series([part.at[instance, choice[instance]] for instance in part.index], part.index)
-        missed = part[own > CLOSE * part.min(axis=1)]
-        better = Counter(missed.idxmin(axis=1))
-        ratio = (own / part.min(axis=1)).replace(np.inf, np.nan)
-        words = ", ".join(f"{class_name(one)} {count}" for one, count in better.most_common()) or "-"
-        taken = ", ".join(class_name(one) for one, _ in Counter(choice[part.index]).most_common())
-        rows.append([name, taken, f"{len(part) - len(missed)} of {len(part)}", f"{ratio.median():.2f}", words])
-    return markdown(["family", "chosen", f"within {CLOSE:g} x", "median ratio", "fewest calls where not"], rows)
-
-
 def of_the_run(results: Results) -> str:
     """What was run."""
     runs = results.runs
@@ -219,14 +157,11 @@ def main() -> None:
     asked = parser.parse_args()
     chosen = problems(asked.only)
     results = Study(chosen, METHODS, limits=LIMITS, tau=TAU).run(asked.folder, jobs=asked.jobs)
-    choice, half = choices(chosen), halves(chosen)
     findings = {"run": of_the_run(results), "generators": of_generators(results), "families": of_families(results)}
-    rule = {"choice": of_the_choice(results, choice, half), "misses": of_misses(results, choice)}
     if asked.dry:
-        print("\n\n".join([*findings.values(), *rule.values()]))
+        print("\n\n".join(findings.values()))
         return
     splice(DOCS / "findings.md", findings)
-    splice(DOCS / "how_to_choose.md", rule)
     draw(results)
 
 

@@ -9,21 +9,21 @@ from oracle_opt.arguments import instance
 from oracle_opt.generators.analytic_center import AnalyticCenter
 from oracle_opt.generators.ellipsoid import Ellipsoid
 from oracle_opt.generators.kelley import Kelley
-from oracle_opt.generators.level_set import LevelSet
 from oracle_opt.generators.newton_bundle import NewtonBundle
 from oracle_opt.generators.proximal_bundle import ProximalBundle
 from oracle_opt.generators.spectral_bundle import SpectralBundle
 from oracle_opt.generators.spg import SPG
 from oracle_opt.generators.subgradient import Subgradient
 
-FEW, MANY = 10, 20  # variables: at most, at least
+FEW = 10  # variables, at most
 
 
 def choose_generator(oracle: Oracle) -> QueryPointGenerator:
     """Return the generator that `minimize` takes for this oracle where it is given none, with default parameters.
 
     The choice is made before the first call, of what the oracle states: whether its function is convex, what its
-    answers carry (`gives`), and what its domain answers. It cannot know whether the function is smooth.
+    answers carry (`gives`), and what its domain answers. What answers show later, as that the function is smooth,
+    `minimize` goes on with by itself.
     docs/how_to_choose.md has the rule as a table, and how far it is from the best generator on many problems.
 
     Parameters
@@ -47,7 +47,7 @@ def choose_generator(oracle: Oracle) -> QueryPointGenerator:
     >>> from oracle_opt.generators import choose_generator
     >>> many = FunctionOracle(lambda z: (abs(z).sum(), (z > 0) * 2.0 - 1.0), Box([-1.0] * 60, [1.0] * 60))
     >>> type(choose_generator(many)).__name__
-    'LevelSet'
+    'ProximalBundle'
     """
     return _rule(oracle)[0]
 
@@ -114,15 +114,11 @@ def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
         return AnalyticCenter(), "points may be infeasible"
     if simplices is not None:
         return ProximalBundle(), "the domain is made of simplices, and the oracle gives no curvature that helps there"
-    if constraints.is_everything and n <= FEW:
-        return AnalyticCenter(), f"there are at most {FEW} variables without constraints"
     if not constraints.is_everything and not np.isfinite([constraints.lower, constraints.upper]).all():
         return ProximalBundle(), "the bounds of the domain have no end on some side, as those of prices"
     if oracle.polyhedral:
         return ProximalBundle(), "all is affine by pieces, as in a Lagrangian relaxation"
-    if n >= MANY:
-        return LevelSet(), f"there are {MANY} variables or more"
-    return ProximalBundle(), f"there are fewer than {MANY} variables"
+    return ProximalBundle(), "nothing else is known of the function"
 
 
 def _is_bounded(oracle: Oracle) -> bool:

@@ -41,6 +41,8 @@ class LBFGS(SequentialGenerator):
     0.045948
     """
 
+    _pairs: deque[tuple[Vector, Vector]]
+
     def __init__(self, memory: int = 10, sufficient_decrease: float = 1e-4) -> None:
         self.memory = whole("memory", memory)
         self.sufficient_decrease = real("sufficient_decrease", sufficient_decrease, above=0.0, below=1.0)
@@ -57,7 +59,8 @@ class LBFGS(SequentialGenerator):
         bounds = domain.linear_constraints()
         assert bounds is not None  # `refusal` refuses all other domains
         lower, upper = bounds.lower, bounds.upper
-        pairs: deque[tuple[Vector, Vector]] = deque(maxlen=int(self.memory))
+        pairs = self._pairs = deque(maxlen=int(self.memory))
+        self._known: ObjectiveCut | None = None
         self.center = cut = yield point
         while True:
             g = cut.subgradient
@@ -80,10 +83,26 @@ class LBFGS(SequentialGenerator):
                     return
                 pairs.clear()  # the model was bad: the next step is along the gradient
                 continue
-            moved, turned = trial.point - cut.point, trial.subgradient - g
-            if float(moved @ turned) > 1e-12 * float(np.linalg.norm(moved) * np.linalg.norm(turned)):
-                pairs.append((moved, turned))
+            self._remember(cut, trial)
             self.center = cut = trial
+
+    def learn(self, cut: ObjectiveCut) -> None:
+        """Take up an answer of an earlier run: two in a row tell of the curvature, as two points of its own do.
+
+        Parameters
+        ----------
+        cut : ObjectiveCut
+            After `reset` and before the first `tell`; the last pairs count most, so the nearest answers come last.
+        """
+        if self._known is not None:
+            self._remember(self._known, cut)
+        self._known = cut
+
+    def _remember(self, cut: ObjectiveCut, after: ObjectiveCut) -> None:
+        """Keep the pair of two answers, if the slope rises on the way."""
+        moved, turned = after.point - cut.point, after.subgradient - cut.subgradient
+        if float(moved @ turned) > 1e-12 * float(np.linalg.norm(moved) * np.linalg.norm(turned)):
+            self._pairs.append((moved, turned))
 
 
 def _two_loops(g: Vector, free: np.ndarray, pairs: deque[tuple[Vector, Vector]]) -> Vector:

@@ -70,7 +70,8 @@ def minimize(
         Answers query points with cuts. Wrap a plain function in `FunctionOracle`.
     generator : QueryPointGenerator or str, optional
         Proposes query points; or words such as ``"level-set"``, which `oracle_opt.study.generator_of` reads. Default is
-        that of `oracle_opt.generators.choose_generator`.
+        that of `oracle_opt.generators.choose_generator`, and others after it where the answers call for them: where
+        they show a smooth function, have errors, or leave a gap at which it ends. `Result.choice` says which and why.
     point : array_like of shape (n,), optional
         Where to start, in the domain; default is the domain's interior point.
     rtol, atol : float

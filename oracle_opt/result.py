@@ -123,7 +123,7 @@ class Result:
     generator : str
         The generator that ran, with its parameters.
     choice : str
-        Why it was chosen, in a sentence; no words if it was given.
+        Why it was chosen, and which others went on after how many answers, in words; none if it was given.
     proof : RunProof or None
         What `certificate` is written from.
     checks : tuple of str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from math import inf
 from time import perf_counter
@@ -70,11 +70,16 @@ class Run:
             from oracle_opt.study.methods import generator_of
 
             generator = generator_of(generator)
-        self.generator, self.choice = (generator, "") if generator is not None else _chosen(oracle)
-        self._proposes = options.first is True or (options.first == "auto" and generator is None and not options.cuts)
+        self._story: Callable[[], str] | None = None  # what was chosen, and what went on, in words
+        if generator is None:
+            generator, self._story = _chosen(oracle)
+        self.generator: QueryPointGenerator = generator
+        self._proposes = options.first is True or (
+            options.first == "auto" and self._story is not None and not options.cuts
+        )
         self._unbounded = ""  # the direction, in words, in which the function is proven to fall without end
         self._nowhere = ""  # what proves that no point of the domain is feasible
-        self.proposed = ""  # what the oracle's own solver said, in words
+        self.proposed = self._asked_first = ""  # what the oracle's own solver said, and that it was asked, in words
         check_pair(oracle, self.generator)
         self._point = point
         spent = 0.0 if before is None else before.seconds
@@ -145,6 +150,7 @@ class Run:
         )
         if (warnings or status is Status.OUTSIDE) and self.oracle.at_edge:
             message += f" {self.oracle.at_edge}"
+        choice = "" if self._story is None else f"{self._asked_first}{self._story()}"
         memory, memory_growth = recorder.memory()
         return Result(
             point=None if bounds.incumbent is None else bounds.incumbent.point,
@@ -155,7 +161,7 @@ class Run:
             relative_gap=inf if unbounded else bounds.relative_gap,
             status=status,
             success=status.success and not warnings,
-            message=f"{message} {self.choice}" if self.choice else message,
+            message=f"{message} {choice}" if choice else message,
             n_calls=recorder.n_calls,
             n_serious=recorder.n_serious,
             oracle_seconds=recorder.oracle_seconds,
@@ -165,7 +171,7 @@ class Run:
             violation=bounds.violation,
             price=bounds.price,
             generator=named(self.generator),
-            choice=self.choice,
+            choice=choice,
             seconds=recorder.seconds,
             n_replayed=recorder.n_replayed,
             memory=memory,
@@ -237,7 +243,7 @@ class Run:
         self.proposed, self._unbounded, self._nowhere = proposal.words, proposal.unbounded, proposal.empty
         if proposal.point is None:
             return checked_start(self.oracle, self._point)
-        self.choice = f"{proposal.words}, asked first. {self.choice}" if self.choice else ""
+        self._asked_first = f"{proposal.words}, asked first. "
         self.generator = SolverFirst(proposal, self.generator)
         self._questions = Questions(self.generator, self.oracle.domain)
         return proposal.point
@@ -418,12 +424,14 @@ class Run:
             raise Ended(*self.confirmation.of(status, self.bounds, options.max_calls, n_calls, self._ends))
 
 
-def _chosen(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
-    """The generator chosen for an oracle, and why, in words: the one place where the core knows generators."""
+def _chosen(oracle: Oracle) -> tuple[QueryPointGenerator, Callable[[], str]]:
+    """The generator chosen for an oracle, and its story: the one place where the core knows generators."""
     check_oracle(oracle)
-    from oracle_opt.generators.choose import choose_generator, explain_choice
+    from oracle_opt.generators.sequel import Sequel
 
-    return choose_generator(oracle), explain_choice(oracle)
+    sequel = Sequel(oracle)
+    check_pair(oracle, sequel.chosen)  # which is named where none can serve
+    return sequel, sequel.story
 
 
 # By process and identity, and not in the objects: these can be copied and pickled while a run goes on, and a forked

@@ -39,14 +39,14 @@ def test_compiled_code_reaches_every_test(tool, file, few, capsys) -> None:
 
 
 def test_a_generator_reaches_the_tests_that_name_it_and_its_cases_of_tables(tool, capsys) -> None:
-    tool["main"].__globals__["changed"] = lambda: {ROOT / "generators" / "lbfgs.py"}
+    tool["main"].__globals__["changed"] = lambda: {ROOT / "generators" / "quasi_newton.py"}
     tool["main"]()
     printed = capsys.readouterr().out.splitlines()
     files, cases = [one for one in printed if "::" not in one], [one for one in printed if "::" in one]
     assert {"tests/test_fixed_variables.py", "tests/test_affected.py"} <= set(files)
     assert len(files) < len(list((ROOT / "tests").glob("test_*.py"))) / 3
     assert any("test_conformance_generators.py" in one for one in cases)
-    assert all("lbfgs" in one or "LBFGS" in one for one in cases)
+    assert all("quasi" in one or "Quasi" in one for one in cases)
 
 
 def test_comments_alone_reach_no_test(tool, monkeypatch) -> None:

@@ -1,14 +1,12 @@
-"""The tables of docs/findings.md and of the rule in how_to_choose.md are what the runs say."""
+"""The tables of docs/findings.md are what the runs say."""
 
 from __future__ import annotations
 
 import re
 import runpy
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from small_results import GENERATORS, small_results
 
@@ -41,36 +39,6 @@ def cells(table: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
 
 
-def test_counts_of_the_rule_on_both_halves(maker, results) -> None:
-    choice = pd.Series({"pieces/2": "level-set", "pieces/4": "proximal-bundle", "pieces/6": "kelley"})
-    half = pd.Series({"pieces/2": "tuning", "pieces/4": "test", "pieces/6": "tuning"})
-    rows = cells(maker["of_the_choice"](results, choice, half))
-    assert [row[0] for row in rows] == [
-        "the rule",
-        *(f"always {maker['class_name'](name)}" for name in maker["SIMPLE"]),
-    ]
-    for row in rows:
-        one = next((name for name in maker["SIMPLE"] if maker["class_name"](name) in row[0]), None)
-        for place, (tau, part) in enumerate((tau, part) for tau in maker["TAU"] for part in ("tuning", "test")):
-            close = lost = whole = 0
-            for instance, known in calls(results, tau).items():
-                if half[instance] == part and np.isfinite(min(known.values())):
-                    own = known[one or choice[instance]]
-                    whole, close, lost = whole + 1, close + (own <= 1.5 * min(known.values())), lost + np.isinf(own)
-            assert row[1 + place] == f"{maker['share'](int(close), whole)}, {int(lost)}"
-
-
-def test_misses_name_what_was_better(maker, results) -> None:
-    choice = pd.Series(dict.fromkeys(("pieces/2", "pieces/4", "pieces/6"), "kelley"))
-    known = calls(results, 1e-4)
-    missed = {name: one for name, one in known.items() if one["kelley"] > 1.5 * min(one.values())}
-    assert missed, "the test needs a miss"
-    ((family, taken, close, _, better),) = cells(maker["of_misses"](results, choice))
-    assert (family, taken, close) == ("pieces", "`Kelley()`", f"{3 - len(missed)} of 3")
-    for one in missed.values():
-        assert maker["class_name"](min(one, key=one.__getitem__)) in better
-
-
 def test_counts_of_generators_and_families(maker, results) -> None:
     rows = {row[0]: row[1:] for row in cells(maker["of_generators"](results))}
     known = calls(results, 1e-4)
@@ -88,26 +56,11 @@ def test_counts_of_generators_and_families(maker, results) -> None:
     assert (family, int(instances), int(solved)) == ("pieces", 3, sum(np.isfinite(list(best.values()))))
 
 
-@dataclass
-class Named:
-    name: str
-    family: str
-
-
-def test_halves_alternate_within_a_family(maker) -> None:
-    half = maker["halves"](
-        [Named("b/2", "b"), Named("a/1", "a"), Named("a/3", "a"), Named("a/2", "a"), Named("b/1", "b")]
-    )
-    assert half.to_dict() == {"a/1": "tuning", "a/2": "test", "a/3": "tuning", "b/1": "tuning", "b/2": "test"}
-
-
 def test_the_pages_have_what_the_script_writes(maker, tmp_path) -> None:
     findings = (ROOT / "docs" / "findings.md").read_text()
-    rule = (ROOT / "docs" / "how_to_choose.md").read_text()
-    for page, names in ((findings, ("run", "generators", "families")), (rule, ("choice", "misses"))):
-        for name in names:
-            (section,) = re.findall(rf"<!-- begin {name} -->\n(.*?)<!-- end {name} -->", page, re.DOTALL)
-            assert "|" in section or name == "run"
+    for name in ("run", "generators", "families"):
+        (section,) = re.findall(rf"<!-- begin {name} -->\n(.*?)<!-- end {name} -->", findings, re.DOTALL)
+        assert "|" in section or name == "run"
     for name in maker["METHODS"]:
         assert f"| {maker['class_name'](name)} |" in findings
     (tmp_path / "page.md").write_text("a\n<!-- begin one -->\nold\n<!-- end one -->\nb\n")
