@@ -112,6 +112,8 @@ def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
         return Kelley(), "points may be infeasible, and all is affine by pieces, as in a linear program"
     if cuts:
         return AnalyticCenter(), "points may be infeasible"
+    if simplices is not None and oracle.polyhedral:
+        return Kelley(), "all is affine by pieces, on a domain made of simplices, as in a matrix game"
     if simplices is not None:
         return ProximalBundle(), "the domain is made of simplices, and the oracle gives no curvature that helps there"
     if not constraints.is_everything and not np.isfinite([constraints.lower, constraints.upper]).all():

@@ -28,11 +28,9 @@ from oracle_opt.checks import check_pair
 from oracle_opt.cuts import Cut, Kind, bearing, is_infinite
 from oracle_opt.generators.analytic_center import AnalyticCenter
 from oracle_opt.generators.choose import choose_generator, explain_choice
-from oracle_opt.generators.kelley import Kelley
 from oracle_opt.generators.lbfgs import LBFGS
 from oracle_opt.generators.level_set import LevelSet
 from oracle_opt.generators.proximal_bundle import ProximalBundle
-from oracle_opt.generators.spg import SPG
 
 KEPT, NUMBERS = 1000, 10_000_000  # answers that the next generator is told, and numbers in them, at most
 SOON = 40  # answers in which a function is seen to be smooth, or never
@@ -98,10 +96,9 @@ class Sequel(QueryPointGenerator):
         self._used = [self.chosen]
         self._after = self._served([AnalyticCenter(), LevelSet(center="best"), ProximalBundle()])
         self._after = [one for one in self._after if type(one) is not type(self.chosen)]
-        model = isinstance(self.chosen, ProximalBundle | LevelSet | AnalyticCenter | Kelley)
-        free = FeasibilityCut not in self.oracle.gives and not self.oracle.polyhedral
+        curved = isinstance(self.chosen, ProximalBundle) and not self.oracle.polyhedral
         bounded = bool(np.isfinite(domain.bounding_box()).all())
-        self._smooth = self._served([LBFGS(), SPG()])[:1] if model and free and bounded else []
+        self._smooth = self._served([LBFGS()]) if curved and bounded else []
         most = min(KEPT, max(NUMBERS // domain.dimension, 2 * SOON)) if self._after or self._smooth else 0
         self._answers: deque[Cut] = deque(maxlen=most)
         self._n = 0  # answers so far

@@ -82,6 +82,7 @@ RULE = [
     ("AnalyticCenter", States(OWN_SIMPLEX, Curvature, FeasibilityCut)),
     ("ProximalBundle", States(ProductOfSimplices([30, 30]), Curvature)),
     ("ProximalBundle", States(OWN_SIMPLEX)),
+    ("Kelley", States(OWN_SIMPLEX, polyhedral=True)),
     ("ProximalBundle", States(Simplex(60), AnalyticUpdate)),
     ("Kelley", States(half_space(3), FeasibilityCut)),
     ("AnalyticCenter", States(half_space(3), FeasibilityCut, curved=True)),

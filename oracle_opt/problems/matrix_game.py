@@ -31,6 +31,7 @@ def draw(n: int = 50, m: int = 50, support: float = 0.5, seed: int = 0) -> Insta
     lower, terms = 1.0 + float((y @ A).min()), 1.0 + float(np.abs(A).max())
     optimum, error = between(game(x).value, lower, terms)
     oracle = oracle_of(game, PieceProof(Simplex(n), game), game.name("matrix-game"))
+    oracle.polyhedral = True
     return Instance(oracle, None, optimum, error)
 
 
