@@ -29,7 +29,9 @@ ALIKE = 100.0  # ratio of the widths of a domain up to which they scale its vari
 TRIES = 6  # master problems per call: with a larger weight after a failure, a smaller one where nothing is left to gain
 WORTH = 0.05  # share of the predicted decrease that the summands' model may take back
 BEHIND = 0.1  # share of the proven gap: where less is predicted, the model may prove more than its steps show
-OFTEN = 0.05  # that is tried whenever the cuts have become more by this share
+OFTEN = 0.05  # that is tried whenever the calls since are this share of the cuts
+ENOUGH = 30  # cuts from which on a linear program tells what the model proves
+SELDOM, PAUSE = 0.15, 8  # which is solved whenever the calls since are this share of the cuts, and so many
 RESOLUTION = 1e-14  # gap relative to the value that is rounding
 RUNG, RUNGS = 0.1, 4  # factor from one weight to the next then, and most of them
 LARGEST = 1000  # variables: of more the linear program takes long to set up
@@ -69,14 +71,16 @@ class ProximalBundle(QueryPointGenerator):
 
     Steps and proof want different weights: a point near the center is a good next query, while the bound is best where
     nothing holds the model back. So where less than a tenth of the proven gap is predicted, multipliers for the bound
-    are also taken of masters with smaller weights. Each weight is a tenth of the last; there are up to four, as long as
-    they prove much more. No oracle call is spent on these masters, and they are solved again when the cuts have become
-    more by a twentieth.
+    are also taken elsewhere, and no oracle call is spent on that. From 30 cuts on, on bounded domains of up to 1000
+    variables, a linear program minimizes the model of all cuts. It goes on from its last solution, whenever the calls
+    since are .15 of the cuts and at least eight. Otherwise masters with smaller weights are solved, whenever the calls
+    since are a twentieth of the cuts. Each weight is a tenth of the last; there are up to four, as long as they prove
+    much more.
 
     If the master fails numerically it is solved again with ten times the weight, a few times; then its last iterate is
     asked, which is a point of the domain in any case. A center that the master cannot better beyond rounding would be
-    asked again. On bounded domains of up to 1000 variables a linear program then minimizes the model of all cuts: it
-    gives the bound and, while the gap is not closed, the next point. Elsewhere the driver stops.
+    asked again. The linear program then gives the bound and, while the gap is not closed, the next point. Where there
+    is none the driver stops.
 
     References
     ----------
@@ -121,6 +125,9 @@ class ProximalBundle(QueryPointGenerator):
         self._minorant: Minorant | None = None
         self._lower = -np.inf
         self._phase = ProximalPhase.SEARCH
+        small = domain.dimension <= LARGEST and polyhedral_refusal(domain) is None
+        self._polyhedron = working_polyhedron(domain) if small else None
+        self._program: CutLP | None = None  # of all cuts, begun anew where some were dropped
         self._since = 0  # calls since the model was last asked for a proof alone
         self._end: Exhausted | None = None
 
@@ -136,13 +143,14 @@ class ProximalBundle(QueryPointGenerator):
         self._pool.add(cut)
         if step is Step.SERIOUS and self._center is not None and self._pool.flatten(self._center):
             self._start_weight(self._center)  # the old one is of another scale
+            self._program = None
             self._multipliers = RowMultipliers(np.zeros(0), self._multipliers.feasibility, self._multipliers.equations)
         if self._center is None:
             self._restore()
         else:
             self._solve(self._center)
             self._since += 1
-            if self._decrease < BEHIND * self._gap() < np.inf and self._since > OFTEN * len(self._pool.objective):
+            if self._decrease < BEHIND * self._gap() < np.inf:
                 self._catch_up(self._center)
             self._control.catch_up(self._decrease, self._gap())
             self._phase = ProximalPhase.MASTER if self._decrease > 0 else self._resort(self._center)
@@ -229,8 +237,14 @@ class ProximalBundle(QueryPointGenerator):
         self._multipliers = RowMultipliers(objective, last.feasibility, last.equations)
 
     def _catch_up(self, center: ObjectiveCut) -> None:
-        """Take multipliers of the master with smaller weights, for the proof alone, while they prove much more."""
+        """Take multipliers for the proof alone: of the program or of masters with smaller weights, now and then."""
+        n_cuts = len(self._pool.objective)
+        by_program = self._polyhedron is not None and n_cuts >= ENOUGH
+        if self._since <= (max(SELDOM * n_cuts, PAUSE - 1) if by_program else OFTEN * n_cuts):
+            return
         self._since = 0
+        if by_program and self._model_minimum() is not None:
+            return
         rows = ProximalRows(self._master, self._equations, self._rhs, self._pool, center)  # with the last tangent
         start, weight = rows.start(self._multipliers), self._control.weight
         for _ in range(RUNGS):
@@ -244,13 +258,26 @@ class ProximalBundle(QueryPointGenerator):
     def _resort(self, center: ObjectiveCut) -> ProximalPhase:
         """Kelley's step where the master, in bad scales, ends at its tolerance and would ask the center again."""
         rounding = RESOLUTION * abs(self._pool.upper)
-        least = _model_minimum(self._domain, self._pool) if self._gap() > rounding else None
-        if least is not None:
-            self._take(self._pool.minorant(least.objective, least.feasibility, least.summands))
-            if self._gap() > rounding and least.value < center.upper:
-                self._point, self._decrease = least.point, center.upper - least.value
-                return ProximalPhase.MODEL
+        least = self._model_minimum() if self._gap() > rounding else None
+        if least is not None and self._gap() > rounding and least.value < center.upper:
+            self._point, self._decrease = least.point, center.upper - least.value
+            return ProximalPhase.MODEL
         return ProximalPhase.CENTER
+
+    def _model_minimum(self) -> ModelMinimum | None:
+        """Minimize the model of all cuts, with those of the summands where there are some, and take the proof of it."""
+        pool, domain = self._pool, self._polyhedron
+        if domain is None:
+            return None
+        if self._program is None or (pool.n_summands and not isinstance(self._program, MulticutLP)):
+            self._program = MulticutLP(domain, pool.n_summands) if pool.n_summands else ModelLP(domain)
+        try:
+            least = self._program.solve(pool)
+        except LPFailure:
+            least = self._program = None
+        if least is not None:
+            self._take(pool.minorant(least.objective, least.feasibility, least.summands))
+        return least
 
     def _shrink(self) -> None:
         """Fewer cuts where they are too many."""
@@ -260,6 +287,7 @@ class ProximalBundle(QueryPointGenerator):
         if pool.shrink(self.max_cuts, objective, outer) is not None:
             objective = np.zeros(len(pool.objective))
             objective[-1] = 1.0
+            self._program = None
         self._multipliers = RowMultipliers(objective, known.feasibility, known.equations)
 
     def _inside(self, point: Vector) -> Vector:
@@ -300,15 +328,3 @@ def _scale(domain: Domain) -> Vector:
     mean = float(np.sqrt((width**2).mean()))
     scale: Vector = (mean / width) ** 2
     return scale
-
-
-def _model_minimum(domain: Domain, pool: CutPool) -> ModelMinimum | None:
-    """Minimize the model of a pool over the domain, with the cuts of the summands where there are some."""
-    if domain.dimension > LARGEST or polyhedral_refusal(domain) is not None:
-        return None
-    polyhedron = working_polyhedron(domain)
-    program: CutLP = MulticutLP(polyhedron, pool.n_summands) if pool.n_summands else ModelLP(polyhedron)
-    try:
-        return program.solve(pool)
-    except LPFailure:
-        return None

@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from oracle_opt import Status, minimize
+from oracle_opt import Status, minimize, problems
 from oracle_opt.generators import Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import BendersOracle, ConicOracle, read_smps
 
@@ -43,3 +43,17 @@ def test_a_radius_that_stands_in_for_no_bound_is_no_scale(seed):
     result = minimize(ConicOracle.from_cvxpy(program), ProximalBundle(), max_calls=500)
     assert result.lower_bound <= known + 1e-6 * max(1.0, abs(known))
     assert result.upper_bound == pytest.approx(known, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["max-quadratic(n=30)", "two-stage(n=20, summands=10)"])
+def test_the_program_for_the_proof_follows_the_cuts_that_are_dropped(name):
+    """It is begun anew whenever the pool shrinks: its multipliers stay those of the cuts."""
+    make, *_ = problems.find(name)
+    instance = make(0)
+    known = minimize(instance.oracle, LevelSet(), instance.start, rtol=1e-5)
+    assert known.success
+    for max_cuts in (40, 50):
+        result = minimize(instance.oracle, ProximalBundle(max_cuts=max_cuts), instance.start, rtol=1e-4, max_calls=400)
+        assert result.success
+        assert result.lower_bound <= known.upper_bound
+        assert result.upper_bound >= known.lower_bound
