@@ -182,7 +182,7 @@ class Sequel(QueryPointGenerator):
             if sum(one > EACH for one in self._balances) > PAIRS // 2:
                 self._due = self._home, "kinks were met"
             elif len(self._gaps) > PATIENCE and not self._gaps[-1] <= ENOUGH * self._gaps[0]:
-                self._due = self._home, "the gap fell too slowly"
+                self._due = [*self._after, self._home][0], "the gap fell too slowly"
         elif isinstance(self._home, ProximalBundle) and cut.error > 0 and cut.error > COARSE * self._gap():
             level = next((one for one in self._after if isinstance(one, LevelSet)), None)
             if level is not None:

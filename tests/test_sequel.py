@@ -106,6 +106,24 @@ def test_what_looks_smooth_from_afar_leads_back_at_kinks(seed: int) -> None:
     assert chosen.n_calls <= 1.3 * alone.n_calls
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_badly_conditioned_functions_go_to_the_analytic_center(seed: int) -> None:
+    rng, n = np.random.default_rng(seed), 10
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    A = (rng.normal(size=(8 * n, n)) * np.geomspace(1.0, 1e-5, n) ** 0.5) @ Q
+    b = A @ rng.normal(size=n) + 0.3 * rng.normal(size=8 * n)
+
+    def f(z):
+        away = A @ z - b
+        return float(away @ away) / 2, A.T @ away
+
+    result = minimize(FunctionOracle(f, cube(n)), rtol=1e-6)
+    alone = minimize(FunctionOracle(f, cube(n)), ProximalBundle(), rtol=1e-6)
+    assert result.success
+    assert result.choice.endswith("answers AnalyticCenter() went on: the gap fell too slowly.")
+    assert result.n_calls < alone.n_calls
+
+
 @pytest.mark.parametrize("unit", [2.0**-40, 2.0**-7, 2.0**30])
 @pytest.mark.parametrize("stretch", [2.0**-20, 2.0**10])
 def test_the_decisions_have_no_unit(unit: float, stretch: float) -> None:
