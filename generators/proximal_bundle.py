@@ -29,7 +29,7 @@ ALIKE = 100.0  # ratio of the widths of a domain up to which they scale its vari
 TRIES = 6  # master problems per call: with a larger weight after a failure, a smaller one where nothing is left to gain
 WORTH = 0.05  # share of the predicted decrease that the summands' model may take back
 BEHIND = 0.1  # share of the proven gap: where less is predicted, the model may prove more than its steps show
-OFTEN = 0.05  # that is tried whenever the calls since are this share of the cuts
+OFTEN = 0.05  # that is tried whenever the calls since are this share of the cuts, and two at least
 ENOUGH = 30  # cuts from which on a linear program tells what the model proves
 SELDOM, PAUSE = 0.15, 8  # which is solved whenever the calls since are this share of the cuts, and so many
 RESOLUTION = 1e-14  # gap relative to the value that is rounding
@@ -74,8 +74,8 @@ class ProximalBundle(QueryPointGenerator):
     are also taken elsewhere, and no oracle call is spent on that. From 30 cuts on, on bounded domains of up to 1000
     variables, a linear program minimizes the model of all cuts. It goes on from its last solution, whenever the calls
     since are .15 of the cuts and at least eight. Otherwise masters with smaller weights are solved, whenever the calls
-    since are a twentieth of the cuts. Each weight is a tenth of the last; there are up to four, as long as they prove
-    much more.
+    since are a twentieth of the cuts, and two at least. Each weight is a tenth of the last; there are up to four, as
+    long as they prove much more.
 
     If the master fails numerically it is solved again with ten times the weight, a few times; then its last iterate is
     asked, which is a point of the domain in any case. A center that the master cannot better beyond rounding would be
@@ -240,7 +240,7 @@ class ProximalBundle(QueryPointGenerator):
         """Take multipliers for the proof alone: of the program or of masters with smaller weights, now and then."""
         n_cuts = len(self._pool.objective)
         by_program = self._polyhedron is not None and n_cuts >= ENOUGH
-        if self._since <= (max(SELDOM * n_cuts, PAUSE - 1) if by_program else OFTEN * n_cuts):
+        if self._since <= (max(SELDOM * n_cuts, PAUSE - 1) if by_program else max(OFTEN * n_cuts, 1.0)):
             return
         self._since = 0
         if by_program and self._model_minimum() is not None:
