@@ -159,6 +159,10 @@ class AnalyticCenter(QueryPointGenerator):
             self._model.expect(self._point)
         return Step.FEASIBILITY if isinstance(cut, FeasibilityCut) else Step.SERIOUS
 
+    def learn(self, cut: ObjectiveCut | FeasibilityCut) -> None:
+        """Add the cut to the others."""
+        self._model.pool.add(cut)
+
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the linear program's multipliers."""
         return self._model.minorant

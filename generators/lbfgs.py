@@ -10,6 +10,7 @@ import numpy as np
 from oracle_opt import Domain, ObjectiveCut, SequentialGenerator
 from oracle_opt.arguments import real, whole
 from oracle_opt.arrays import Vector
+from oracle_opt.cuts import Cut
 
 
 class LBFGS(SequentialGenerator):
@@ -86,17 +87,12 @@ class LBFGS(SequentialGenerator):
             self._remember(cut, trial)
             self.center = cut = trial
 
-    def learn(self, cut: ObjectiveCut) -> None:
-        """Take up an answer of an earlier run: two in a row tell of the curvature, as two points of its own do.
-
-        Parameters
-        ----------
-        cut : ObjectiveCut
-            After `reset` and before the first `tell`; the last pairs count most, so the nearest answers come last.
-        """
-        if self._known is not None:
-            self._remember(self._known, cut)
-        self._known = cut
+    def learn(self, cut: Cut) -> None:
+        """Take up two answers in a row as a pair; the last pairs count most, so the nearest answers come last."""
+        if isinstance(cut, ObjectiveCut):
+            if self._known is not None:
+                self._remember(self._known, cut)
+            self._known = cut
 
     def _remember(self, cut: ObjectiveCut, after: ObjectiveCut) -> None:
         """Keep the pair of two answers, if the slope rises on the way."""

@@ -224,6 +224,10 @@ class LevelSet(QueryPointGenerator):
         unit = cut.upper - target if isinstance(cut, ObjectiveCut) and above > 0 else model.gap
         return self._levels.project(cut.point, min(max(level, 0.0), 1.0), unit)
 
+    def learn(self, cut: ObjectiveCut | FeasibilityCut) -> None:
+        """Add the cut to the others."""
+        self._model.pool.add(cut)
+
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the multipliers of the linear program, or of the projection."""
         return self._minorant

@@ -157,6 +157,10 @@ class ProximalBundle(QueryPointGenerator):
             self._shrink()
         return step
 
+    def learn(self, cut: ObjectiveCut | FeasibilityCut) -> None:
+        """Add the cut to the others."""
+        self._pool.add(cut)
+
     def minorant(self) -> Minorant | None:
         """Return the combination of cuts by the master's multipliers."""
         return self._minorant

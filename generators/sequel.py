@@ -202,7 +202,7 @@ class Sequel(QueryPointGenerator):
         return self._due is not None
 
     def _go_on(self) -> None:
-        """Let the generator that is due go on from the best point, told all answers: the best first, it sets scales."""
+        """Let the generator that is due go on from the best point, with all answers."""
         assert self._due is not None
         assert self._best is not None
         (generator, reason), self._due, self._ended = self._due, None, ""
@@ -215,17 +215,15 @@ class Sequel(QueryPointGenerator):
         if generator not in self._used:
             self._used.append(generator)
         generator.reset(self._domain, best.point.copy())
-        told: list[Cut] = [best]
         if isinstance(generator, SequentialGenerator):
             generator.ask()
-            if isinstance(generator, LBFGS):
-                known = [cut for cut in self._answers if isinstance(cut, ObjectiveCut)]
-                for one in sorted(known, key=lambda one: -float(np.linalg.norm(one.point - best.point))):
-                    generator.learn(one)
-        else:
-            told += [cut for cut in self._answers if cut is not best]
-        for cut in told:
-            generator.tell(cut)
+        known = list(self._answers)
+        if generator in self._smooth:
+            known.sort(key=lambda cut: -float(np.linalg.norm(cut.point - best.point)))
+        for cut in known:
+            if cut is not best or self._smooth:
+                generator.learn(cut)
+        generator.tell(best)
 
     def _gap(self) -> float:
         """What the present generator has proven."""

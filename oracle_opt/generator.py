@@ -157,6 +157,17 @@ class QueryPointGenerator(NamedArguments, ABC):
             What the method did with it. The first objective cut is a serious step.
         """
 
+    def learn(self, cut: Cut) -> None:
+        """Take up an answer that was given to another question, after `reset` and before a `tell` that uses it.
+
+        Parameters
+        ----------
+        cut : Cut
+            The answer. By default it is told, with all the work for the next question; a method that keeps cuts adds
+            it to them.
+        """
+        self.tell(cut)
+
     def minorant(self) -> Minorant | None:
         """Return an affine function that the method's model proves below f on the feasible set, if it has one.
 
