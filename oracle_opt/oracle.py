@@ -118,6 +118,15 @@ class Oracle(NamedArguments, ABC):
         """
         return None
 
+    def ended(self, result: Result) -> None:
+        """Learn how a run ended: `minimize` tells the result that it is about to return. By default nothing is done.
+
+        Parameters
+        ----------
+        result : Result
+            Of the run, the last one where several followed each other on wider domains.
+        """
+
     def fixed(self) -> Oracle:
         """Return the same oracle on a domain that no run changes, as comparisons take it.
 

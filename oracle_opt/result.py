@@ -200,10 +200,13 @@ class Result:
     def value_of(self, what: Any) -> Any:
         """Value at the best point of a variable of the cvxpy problem that was modeled, or of an expression of them.
 
+        Of a constraint it is the multiplier, with cvxpy's sign, from the proof of the lower bound.
+
         Parameters
         ----------
-        what : cvxpy.Expression or str
-            A variable, by itself or by its name, or an expression. Values that are saved in the problem stay.
+        what : cvxpy.Expression, cvxpy.Constraint or str
+            A variable, by itself or by its name, an expression, or a constraint of the problem. Values that are saved
+            in the problem stay.
 
         Returns
         -------
@@ -220,6 +223,8 @@ class Result:
             raise InvalidArgument(
                 "`value_of` needs a point, and an oracle that ConicOracle.from_cvxpy made, not pickled"
             )
+        if hasattr(what, "dual_value"):
+            return self.proof.oracle.dual_value(what, self)  # type: ignore[union-attr]
         found = variables(self.point)
         used = [] if isinstance(what, str) else what.variables()
         lacking = {what} - found.keys() if isinstance(what, str) else {one.name() for one in used} - found.keys()

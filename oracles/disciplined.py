@@ -24,11 +24,14 @@ def refuse_integers(problem: cp.Problem) -> None:
         )
 
 
-def refuse_undisciplined(problem: cp.Problem) -> None:
-    """Refuse a problem that is not convex by the rules, with the expression that breaks them."""
-    if problem.is_dcp():
+def refuse_undisciplined(problem: cp.Problem, gp: bool = False) -> None:
+    """Refuse a problem that is not convex, or with `gp` geometric, by the rules, and name what breaks them."""
+    if gp and not problem.is_dgp():
+        raise InvalidArgument("`problem` must be geometric by cvxpy's rules (DGP) with gp=True, and is not")
+    if gp or problem.is_dcp():
         return
-    instead = "; it is quasiconvex (DQCP): problem.solve(qcp=True) bisects" if problem.is_dqcp() else ""
+    instead = "; it is geometric (DGP): pass gp=True" if problem.is_dgp() else ""
+    instead = instead or ("; it is quasiconvex (DQCP): problem.solve(qcp=True) bisects" if problem.is_dqcp() else "")
     raise InvalidArgument(f"`problem` must be convex by cvxpy's rules (DCP), and is not at {culprit(problem)}{instead}")
 
 

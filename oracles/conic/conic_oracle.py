@@ -18,12 +18,13 @@ from oracle_opt.domains import Domain, FreeSpace
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.conic.cones import Cone
 from oracle_opt.oracles.conic.conic_constraints import ConicConstraints
-from oracle_opt.oracles.conic.conic_problem import ConicProblem, Variables, conic_form, recession_of
-from oracle_opt.oracles.conic.conic_proof import ConicProof
+from oracle_opt.oracles.conic.conic_problem import ConicProblem, Variables, recession_of
+from oracle_opt.oracles.conic.conic_proof import ConicProof, combined_multipliers, held_multipliers
 from oracle_opt.oracles.conic.conic_proposal import proposed
 from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
 from oracle_opt.oracles.conic.infeasibility import Infeasibility
 from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS
+from oracle_opt.oracles.conic.modeled import Modeled
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.proposal import Proposal
@@ -190,11 +191,13 @@ class ConicOracle(ConicConstraints):
         hold_rows: bool | None = None,
         tolerance: float = 1e-9,
         max_half_spaces: int = 50,
+        gp: bool = False,
     ) -> ConicOracle:
         """The oracle of a cvxpy problem; `variables` leads back to its variables.
 
         A maximization is turned round: the oracle minimizes minus the objective, and `Result.value` turns it back. What
-        cvxpy knows to be a convex quadratic in the objective is P; other curvature becomes cones.
+        cvxpy knows to be a convex quadratic in the objective is P; other curvature becomes cones. After a run the
+        problem has its values as after ``problem.solve()``: `value` of each variable, `dual_value` of each constraint.
 
         Parameters
         ----------
@@ -202,6 +205,9 @@ class ConicOracle(ConicConstraints):
             Convex by cvxpy's rules.
         domain, radius, multicut, hold_rows, tolerance, max_half_spaces
             As above; the domain is one of cvxpy's canonical variables, so rather a `FreeSpace` than a box.
+        gp : bool
+            Whether the problem is geometric (DGP). By cvxpy's own reduction the oracle then minimizes the logarithm of
+            the objective in the logarithms of the variables, and bounds are those of the logarithm. Default: no.
 
         Raises
         ------
@@ -220,9 +226,9 @@ class ConicOracle(ConicConstraints):
         >>> oracle.variables(minimize(oracle, Kelley(), rtol=1e-7).point)["x"].round(4).tolist()
         [-0.7071, -0.7071]
         """
-        form, recover = conic_form(problem)
+        modeled = Modeled(problem, flag("gp", gp))
         oracle = cls.__new__(cls)
-        oracle._set(form, domain, multicut, hold_rows, tolerance, max_half_spaces, recover, radius)
+        oracle._set(modeled.form, domain, multicut, hold_rows, tolerance, max_half_spaces, modeled, radius)
         oracle.maximizes = problem.objective.NAME == "maximize"
         return oracle
 
@@ -269,6 +275,58 @@ class ConicOracle(ConicConstraints):
         if self._recover is None:
             raise InvalidArgument("`variables` needs an oracle made by ConicOracle.from_cvxpy; this one has x alone")
         return self._recover(point)
+
+    def ended(self, result: Result) -> None:
+        """Leave values and multipliers in the cvxpy problem that was modeled."""
+        if isinstance(self._recover, Modeled) and result.point is not None:
+            self._recover.save(result.point, self.multipliers(result))
+
+    def multipliers(self, result: Result) -> Vector:
+        """The vector y of the dual cone behind a proven bound: a dual solution, as good as the bound.
+
+        Parameters
+        ----------
+        result : Result
+            Of a run on this oracle.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            One for each row, not negative for inequalities; an optimal y has ``P @ x + c + A.T @ y = 0``.
+        """
+        terms = [] if result.proof is None else result.proof.terms
+        y = combined_multipliers(self.problem, terms)
+        if result.point is None or not len(self._held) or any(MULTIPLIERS in claim.witness for _, claim in terms):
+            return y
+        slope = self.problem.c + self.problem.A.T @ y
+        if self.problem.P is not None:
+            slope = slope + self.problem.P @ result.point
+        return y + held_multipliers(self.problem, self._held, result.point, slope)
+
+    def dual_value(self, constraint: cp.Constraint, result: Result) -> Any:
+        """The multiplier of a constraint of the cvxpy problem that was modeled, with cvxpy's sign and shape.
+
+        Parameters
+        ----------
+        constraint : cvxpy.Constraint
+            Of the problem.
+        result : Result
+            Of a run on this oracle that has a point.
+
+        Returns
+        -------
+        ndarray, float or list
+            As cvxpy gives it.
+
+        Raises
+        ------
+        InvalidArgument
+            The oracle was not made by `from_cvxpy`, or the problem has no such constraint.
+        """
+        if not isinstance(self._recover, Modeled):
+            raise InvalidArgument("`dual_value` needs an oracle made by ConicOracle.from_cvxpy")
+        assert result.point is not None
+        return self._recover.dual_value(constraint, result.point, self.multipliers(result))
 
     def query(self, query: Query) -> Cut:
         """Separate the point from the cones, or give the objective there.

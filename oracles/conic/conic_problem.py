@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,11 +18,7 @@ from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefini
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.power import Power
 from oracle_opt.oracles.conic.row_matrix import RowMatrix, entries, row_matrix
-from oracle_opt.oracles.disciplined import refuse_integers, refuse_undisciplined
 from oracle_opt.words import shown
-
-if TYPE_CHECKING:
-    import cvxpy as cp
 
 Variables = dict[str, Any]
 
@@ -236,49 +232,6 @@ def _upper_of_lower(orders: Sequence[int], start: int, n_rows: int) -> np.ndarra
         where[start : start + size] = number[rows, columns]
         start += size
     return where
-
-
-def conic_form(problem: cp.Problem) -> tuple[ConicProblem, Callable[[Vector], Variables]]:
-    """The conic form of a cvxpy problem, as cvxpy canonicalizes it; also the map from x to the problem's own variables.
-
-    Raises `InvalidArgument` where it is not disciplined convex, has integer variables or parameters without a value, or
-    needs a cone that is not here.
-    """
-    import cvxpy as cp
-    from cvxpy.reductions.solution import Solution
-
-    refuse_integers(problem)
-    refuse_undisciplined(problem)
-    empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
-    if empty:
-        raise InvalidArgument(f"`problem` must have values for all parameters, got none for {', '.join(empty)}")
-    names = {variable.id: variable.name() for variable in problem.variables()}
-    if not names:  # cvxpy makes no conic form of constants alone
-        problem = cp.Problem(problem.objective, [*problem.constraints, cp.Variable() == 0])
-    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": True})
-
-    def recover(x: Vector) -> Variables:
-        solution = Solution("optimal", 0.0, {0: x}, None, {})  # no multipliers are asked for
-        for reduction, log in zip(reversed(chain.reductions[:-1]), reversed(inverse[:-1]), strict=True):
-            solution = reduction.invert(solution, log)
-        return {names[key]: np.asarray(value) for key, value in solution.primal_vars.items() if key in names}
-
-    try:
-        return ConicProblem.from_data(data, triangle="upper", offset=float(inverse[-1]["offset"])), recover
-    except InvalidArgument as refusal:
-        infinite = "; ".join(str(part) for part in (problem.objective, *problem.constraints) if not _is_finite(part))
-        if not infinite:
-            raise
-        raise InvalidArgument(
-            "`problem` must have finite numbers but for sides that hold everywhere, such as x <= inf; look at "
-            f"{' '.join(infinite.split()):.200}"
-        ) from refusal
-
-
-def _is_finite(part: Any) -> bool:
-    """Whether all numbers in an objective or a constraint of cvxpy are finite."""
-    values = [leaf.value for leaf in (*part.constants(), *part.parameters())]
-    return all(np.isfinite(value.data if sparse.issparse(value) else value).all() for value in values)
 
 
 def recession_of(problem: ConicProblem, domain: Domain) -> tuple[ConicProblem, Box]:

@@ -6,7 +6,7 @@ half-space ``(A.T @ y) @ z <= b @ y``. Its witness is y, in the rows of one cone
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
@@ -26,11 +26,15 @@ from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS, Lagrangian
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
 from oracle_opt.oracles.conic.row_matrix import consecutive
+from oracle_opt.oracles.conic.rows import rows_of
 from oracle_opt.proof.affine_excess import affine_excess, excess_of
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosed_products import transposed_times
 from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.parts import Weighted
 from oracle_opt.proof.witness_numbers import numbers, place
+
+ACTIVE = 1e-3  # of the size of x: how far a row may be from it and have a multiplier
 
 
 @contextmanager
@@ -149,6 +153,35 @@ def combined_half_space(problem: ConicProblem, dual: Vector, exact: bool) -> tup
         value = value - (Enclosure.of(problem.b[rows], exact) * part).sum()
         slope = slope + transposed_times(consecutive(problem.A, rows), part)
     return value, slope
+
+
+def combined_multipliers(problem: ConicProblem, terms: Iterable[Weighted]) -> Vector:
+    """The multipliers of all rows behind a minorant that is made of these claims; 0 for rows that the domain holds."""
+    y, total = np.zeros(len(problem.b)), 0.0
+    for weight, claim in terms:
+        if claim.kind is ClaimKind.MINORANT:
+            total += weight
+        if MULTIPLIERS in claim.witness:
+            y += weight * np.asarray(claim.witness[MULTIPLIERS])
+        elif claim.kind is ClaimKind.HALF_SPACE and FIRST in claim.witness:
+            found = _dual_vector(problem, claim.witness, False)
+            if found is not None:
+                y[found[0]] += 0.5 * weight * (found[1].lower + found[1].upper)
+    return y / (total or 1.0)
+
+
+def held_multipliers(problem: ConicProblem, held: NDArray[np.intp], x: Vector, slope: Vector) -> Vector:
+    """Multipliers of those rows that the domain holds and that are active at x which take off the most of a slope."""
+    rows = problem.A[held]
+    free = np.isin(held, rows_of(problem.cones, Zero))
+    active = free | (problem.b[held] - rows @ x <= ACTIVE * (abs(rows).sum(axis=1) * np.abs(x).max(initial=0.0)))
+    y = np.zeros(len(problem.b))
+    if active.any():
+        from scipy.optimize import lsq_linear  # only here: it takes a while to load
+
+        lower = np.where(free[active], -np.inf, 0.0)
+        y[held[active]] = lsq_linear(rows[active].T, -slope, (lower, np.inf)).x
+    return y
 
 
 def _half_space_excess(problem: ConicProblem, domain: Domain, claim: CutClaim, exact: bool) -> Bound | None:

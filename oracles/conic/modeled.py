@@ -1,0 +1,91 @@
+"""A cvxpy problem as a conic one, and the way back: values of its variables, multipliers of its constraints."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from oracle_opt.arrays import Vector
+from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.conic.conic_problem import ConicProblem, Variables
+from oracle_opt.oracles.disciplined import refuse_integers, refuse_undisciplined
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+
+class Modeled:
+    """The conic form of a cvxpy problem, as cvxpy canonicalizes it for Clarabel, and the way back.
+
+    Raises `InvalidArgument` where the problem is not disciplined convex, or with `gp` not disciplined geometric, has
+    integer variables or parameters without a value, or needs a cone that is not here.
+    """
+
+    def __init__(self, problem: cp.Problem, gp: bool = False) -> None:
+        import cvxpy as cp
+
+        refuse_integers(problem)
+        refuse_undisciplined(problem, gp)
+        empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
+        if empty:
+            raise InvalidArgument(f"`problem` must have values for all parameters, got none for {', '.join(empty)}")
+        self.problem = problem
+        self._names = {variable.id: variable.name() for variable in problem.variables()}
+        if not self._names:  # cvxpy makes no conic form of constants alone
+            problem = cp.Problem(problem.objective, [*problem.constraints, cp.Variable() == 0])
+        options = {"use_quad_obj": True}
+        data, self._chain, self._inverse = problem.get_problem_data(cp.CLARABEL, gp=gp, solver_opts=options)
+        self._rows = np.flatnonzero(~np.isposinf(data["b"]))  # others hold everywhere, as x <= inf
+        self._n_rows = len(data["b"])
+        try:
+            self.form = ConicProblem.from_data(data, triangle="upper", offset=float(self._inverse[-1]["offset"]))
+        except InvalidArgument as refusal:
+            infinite = "; ".join(
+                str(part) for part in (problem.objective, *problem.constraints) if not _is_finite(part)
+            )
+            if not infinite:
+                raise
+            raise InvalidArgument(
+                "`problem` must have finite numbers but for sides that hold everywhere, such as x <= inf; look at "
+                f"{' '.join(infinite.split()):.200}"
+            ) from refusal
+
+    def __call__(self, x: Vector) -> Variables:
+        """The variables at a point, by name."""
+        values = self._solution(x).primal_vars
+        return {self._names[key]: np.asarray(value) for key, value in values.items() if key in self._names}
+
+    def save(self, x: Vector, y: Vector) -> None:
+        """Leave values and multipliers in the problem, as a solver of cvxpy does."""
+        if self._names:
+            self.problem.unpack(self._solution(x, y))
+
+    def dual_value(self, constraint: cp.Constraint, x: Vector, y: Vector) -> Any:
+        """The multiplier of a constraint, with cvxpy's sign and shape; what is saved in the problem stays."""
+        if all(constraint is not one for one in self.problem.constraints):
+            raise InvalidArgument(f"`what` must be a constraint of the problem that was modeled, got {constraint}")
+        saved = [one.value for one in constraint.dual_variables]
+        try:
+            constraint.save_dual_value(self._solution(x, y).dual_vars[constraint.id])
+            return constraint.dual_value
+        finally:
+            for one, before in zip(constraint.dual_variables, saved, strict=True):
+                one.save_value(before)
+
+    def _solution(self, x: Vector, y: Vector | None = None) -> Any:
+        """What cvxpy makes of a solver's x and multipliers."""
+        z = None
+        if y is not None:
+            z = np.zeros(self._n_rows)
+            z[self._rows] = y
+        found = SimpleNamespace(status="Solved", x=x, z=z, obj_val=0.0, solve_time=0.0, iterations=0)
+        return self._chain.invert(found, self._inverse)
+
+
+def _is_finite(part: Any) -> bool:
+    """Whether all numbers in an objective or a constraint of cvxpy are finite."""
+    values = [leaf.value for leaf in (*part.constants(), *part.parameters())]
+    return all(np.isfinite(value.data if sparse.issparse(value) else value).all() for value in values)
