@@ -242,8 +242,8 @@ def change(s, what):
         s.c = s.c + np.array([0.0, 0.25, 0.0])
     elif what == "x bound":
         s.x = s.x + np.array([[0.0, 0.0, 0.5], [0.0, 0.0, 0.0]])
-    elif what == "y bound":
-        s.y = s.y + np.eye(1, 14, 2)
+    elif what == "no bound":
+        s.y = np.array([s.y[0], np.where(np.arange(14) == 2, np.inf, s.y[1])])
     elif what == "first entry":
         s.A = s.A + np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0]])
     elif what == "first side":
@@ -262,7 +262,7 @@ def change(s, what):
 NAMED = {
     "cost": r"cost of the first-stage variable 'x\[1\]'",
     "x bound": r"lower bound of the variable 'x\[2\]' is -1 in 'a' and -0\.5 in 'c'",
-    "y bound": r"bound of the variable 'y\[2\]' is 0 in 'a' and 1 in 'c'",
+    "no bound": r"upper side of the row 'y\[2\]-upper' is .* in 'a' and inf in 'c'",
     "first entry": r"entry of the first-stage row 'first\[1\]' and 'x\[0\]'",
     "first side": r"upper side of the first-stage row 'first\[1\]'",
     "sense": "minimize in all scenarios or maximize in all",
@@ -283,6 +283,21 @@ def test_what_scenarios_must_share_is_refused_by_name(kind, what, seed):
         TwoStageProblem.from_scenarios(models, ["x"])
     assert "'a'" in str(refusal.value)
     assert "'c'" in str(refusal.value)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_of_the_second_stage_that_differ_become_rows(kind, seed):
+    """As the spill of a reservoir is bounded by what flows in."""
+    rng = np.random.default_rng(seed)
+    scenarios = random_scenarios(seed)
+    for one in scenarios:
+        one.y = one.y + rng.uniform(0.0, 0.3, (2, 14)) * (rng.random((2, 14)) < 0.3)
+    problem = TwoStageProblem.from_scenarios([KINDS[kind](one) for one in scenarios], ["x"])
+    known = extensive(scenarios, [0.25] * 4) + sum(one.offset for one in scenarios) / 4 * (kind == "pyomo")
+    result = minimize(BendersOracle(problem), rtol=1e-9)
+    assert result.success
+    assert result.upper_bound == pytest.approx(known, rel=1e-7)
 
 
 @pytest.mark.parametrize("kind", KINDS)

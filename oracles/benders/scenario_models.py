@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -114,6 +114,42 @@ def aligned(programs: Programs, argument: str) -> Programs:
         j = np.array([program.columns[name] for name in nominal.columns], dtype=np.intp)
         result[scenario] = chosen(program, nominal.rows, i, nominal.columns, j)
     return result
+
+
+def with_bounds_as_rows(programs: Programs, first_stage: Container[str]) -> Programs:
+    """The same programs with bounds that differ by scenario as rows, beside the widest of them as bounds."""
+    each = list(programs.values())
+    new: list[tuple[str, int, str]] = []  # the name of a row, its column, and the side
+    for side in ("lower", "upper"):
+        bounds = np.array([getattr(one, f"column_{side}") for one in each])
+        for name, j in each[0].columns.items():
+            if name not in first_stage and (bounds[:, j] != bounds[0, j]).any():
+                new.append((f"{name}-{side}", j, side))
+    if not new:
+        return programs
+    columns, upper = np.array([j for _, j, _ in new]), np.array([side == "upper" for _, _, side in new])
+    rows = each[0].rows | {name: len(each[0].rows) + i for i, (name, _, _) in enumerate(new)}
+    unit = sparse.csr_array((np.ones(len(new)), (np.arange(len(new)), columns)), shape=(len(new), len(each[0].columns)))
+    lower, higher = (np.array([getattr(one, f"column_{side}") for one in each]) for side in ("lower", "upper"))
+    return {
+        scenario: replace(
+            one,
+            rows=rows,
+            matrix=sparse.csr_array(sparse.vstack([one.matrix, unit])),
+            row_lower=np.concatenate([one.row_lower, np.where(upper, -np.inf, one.column_lower[columns])]),
+            row_upper=np.concatenate([one.row_upper, np.where(upper, one.column_upper[columns], np.inf)]),
+            column_lower=_widest(one.column_lower, lower.min(axis=0), columns[~upper]),
+            column_upper=_widest(one.column_upper, higher.max(axis=0), columns[upper]),
+        )
+        for scenario, one in programs.items()
+    }
+
+
+def _widest(bounds: Vector, of_all: Vector, columns: NDArray[np.intp]) -> Vector:
+    """Bounds with those of some columns as wide as in any scenario."""
+    wide = bounds.copy()
+    wide[columns] = of_all[columns]
+    return wide
 
 
 def superposed(programs: Programs) -> LinearProgram:

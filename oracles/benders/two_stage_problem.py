@@ -26,6 +26,7 @@ from oracle_opt.oracles.benders.scenario_models import (
     programs_of_dimension,
     programs_of_models,
     superposed,
+    with_bounds_as_rows,
 )
 from oracle_opt.oracles.benders.sections import Sections
 from oracle_opt.oracles.benders.stages import Stages, staged, stages
@@ -320,7 +321,7 @@ class TwoStageProblem:
             The package of a model is not installed.
         InvalidArgument
             As for `from_pyomo`. Also models that differ elsewhere: in their variables or rows, the sense, the first
-            stage, bounds of variables, or in whether a row has a side.
+            stage, or in whether a row has a side. Bounds of the second stage that differ become rows.
         """
         programs, groups, chances = programs_of_models(models, probabilities)
         return cls._joined(programs, groups, first_stage, chances, tuple(models) if isinstance(models, Mapping) else ())
@@ -335,7 +336,8 @@ class TwoStageProblem:
         labels: Sequence[Hashable],
         argument: str = "models",
     ) -> TwoStageProblem:
-        programs = aligned(programs, argument)
+        decided = {column for name in first_stage for column in groups.get(name, (name,))}
+        programs = with_bounds_as_rows(aligned(programs, argument), decided)
         found = stages(superposed(programs), groups, first_stage)
         problems = {scenario: cls._of(program, found) for scenario, program in programs.items()}
         made = next(iter(problems.values()))
