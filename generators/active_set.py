@@ -1,7 +1,5 @@
 """Work on few of many variables: solve on these, look at all, take in those that would lower the function."""
 
-from __future__ import annotations
-
 from enum import Enum, auto
 
 import numpy as np

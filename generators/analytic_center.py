@@ -1,7 +1,5 @@
 """The analytic center cutting plane method (ACCPM)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt import (

@@ -1,7 +1,5 @@
 """Which generator `minimize` takes where none is given: a short rule on what the oracle states of itself."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt import AnalyticUpdate, Curvature, Eigenpairs, FeasibilityCut, Oracle, QueryPointGenerator

@@ -1,7 +1,5 @@
 """The ellipsoid method with deep cuts and accuracy certificates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One call at a fixed point, for MKL the average kernel; or the analytic updates an oracle foretells."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 
 from oracle_opt import AnalyticUpdate, Answer, Domain, InvalidCut, ObjectiveCut, Query, SequentialGenerator

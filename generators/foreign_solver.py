@@ -1,7 +1,5 @@
 """A solver of another library, which calls the function itself, as a generator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from contextvars import copy_context
 from functools import partial

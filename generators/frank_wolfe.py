@@ -1,7 +1,5 @@
 """Conditional gradients: Frank-Wolfe steps, and their away and pairwise forms."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kelley-Cheney-Goldstein: minimize the cutting-plane model."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt import (

@@ -1,7 +1,5 @@
 """Limited-memory quasi-Newton descent on a box (projected L-BFGS)."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Generator
 

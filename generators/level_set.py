@@ -1,7 +1,5 @@
 """The level method: project the best point, or the last one, on a level set of the cutting-plane model."""
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np

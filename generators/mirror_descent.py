@@ -1,7 +1,5 @@
 """Entropic mirror descent on products of simplices."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt import Domain, Exhausted, InvalidArgument, ObjectiveCut, QueryPointGenerator, Step

@@ -1,7 +1,5 @@
 """A second-order bundle method: cuts plus the mean curvature of the function at the last points."""
 
-from __future__ import annotations
-
 from enum import Enum, auto
 
 import numpy as np

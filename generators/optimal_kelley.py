@@ -1,7 +1,5 @@
 """The optimal variant of Kelley's method: the one whose worst case over all functions is the least there is."""
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Projected gradient descent with Armijo's rule (PGD)."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 
 import numpy as np

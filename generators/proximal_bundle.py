@@ -1,7 +1,5 @@
 """The proximal bundle method with proximity control."""
 
-from __future__ import annotations
-
 from enum import Enum, auto
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Quasi-Newton descent with a diagonal secant (QN-PKL)."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The reduced gradient method of SimpleMKL."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What `minimize` runs where it chose: that generator, and others after it where the answers call for them."""
 
-from __future__ import annotations
-
 from collections import deque
 from math import inf
 

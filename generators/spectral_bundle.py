@@ -1,7 +1,5 @@
 """The spectral bundle method with second-order information, for largest eigenvalues."""
 
-from __future__ import annotations
-
 from enum import Enum, auto
 
 import numpy as np

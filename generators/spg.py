@@ -1,7 +1,5 @@
 """Spectral projected gradient (SPG)."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 
 import numpy as np

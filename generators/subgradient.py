@@ -1,7 +1,5 @@
 """The projected subgradient method."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt import (

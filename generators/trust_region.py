@@ -1,7 +1,5 @@
 """The trust-region bundle method: minimize the cutting-plane model in a ball or a box around the best point."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt import (

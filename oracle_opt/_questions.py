@@ -1,7 +1,5 @@
 """The next query: a generator's, or a point on the way back from a point where f is +inf."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from oracle_opt.arrays import Vector

@@ -1,7 +1,5 @@
 """Tasks in worker processes, and the store of objects that are sent to a worker once."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import platform

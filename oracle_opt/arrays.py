@@ -1,7 +1,5 @@
 """Arrays: their types, and the one digest from which every identity is made."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Set

@@ -1,7 +1,5 @@
 """Values and gradients of functions that another library differentiates, in double precision."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks of `minimize`: arguments before the first call, and false answers of oracles and generators."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace

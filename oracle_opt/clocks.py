@@ -1,7 +1,5 @@
 """The clocks that seconds of oracles and generators are read from, and the words that say which seconds they are."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable
 

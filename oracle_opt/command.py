@@ -1,7 +1,5 @@
 """The entry point of the script oracle-opt: the command, or one sentence where its packages are missing."""
 
-from __future__ import annotations
-
 import sys
 
 from oracle_opt.errors import MissingPackage

@@ -1,7 +1,5 @@
 """Checks of a run before it states success: its value from the data, and a few points that nobody asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import isfinite
 from typing import Any

@@ -1,7 +1,5 @@
 """Whether the answers of an oracle can all be those of one convex problem: each is held against a few others."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

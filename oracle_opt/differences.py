@@ -1,7 +1,5 @@
 """Cuts of a convex function that returns its value alone: difference quotients, with what they leave open as error."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Executor
 from math import inf, isfinite

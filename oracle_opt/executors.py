@@ -6,8 +6,6 @@ dies costs the task in its hands alone. What all tasks need is made once in each
 a process when it says that it has none.
 """
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor

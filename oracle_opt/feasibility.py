@@ -1,7 +1,5 @@
 """Feasibility: by how much a point may miss a row or a bound, in the unit of the row's own terms at the point."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

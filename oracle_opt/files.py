@@ -1,7 +1,5 @@
 """Writing a file so that nobody ever sees half of it, having one for oneself, and naming folders."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """The query-point generator contract, and the adapter for methods written as coroutines."""
 
-from __future__ import annotations
-
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping

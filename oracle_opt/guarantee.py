@@ -1,7 +1,5 @@
 """Bounds from theory, before a run: how far the best value of a method may be from the minimum."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import nan
 from typing import NamedTuple

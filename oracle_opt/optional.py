@@ -1,7 +1,5 @@
 """Packages that only a part of the library needs: imported on first use, or named with the way to install them."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from types import ModuleType
 

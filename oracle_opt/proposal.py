@@ -1,7 +1,5 @@
 """What a solver of an oracle's own proposes before a run: a point to ask first, and a minorant that is proven."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from oracle_opt.arrays import Vector

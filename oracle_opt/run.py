@@ -4,8 +4,6 @@ Listeners that few runs invite, and the generators that one may be chosen from, 
 them: ``import oracle_opt`` loads neither.
 """
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The keyword arguments of `minimize`, refused where they cannot be used."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Objects in words of one line: arrays by their shape, the rest in short."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields

@@ -1,7 +1,5 @@
 """Proofs of a largest eigenvalue: below by positive semidefinite matrices, above by Cholesky factors or pivots."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, fsum, inf, isfinite, ldexp

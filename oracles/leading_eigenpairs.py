@@ -1,7 +1,5 @@
 """Leading eigenpairs of a sparse symmetric matrix by Lanczos, and a proof that none is larger."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import linalg, sparse
 

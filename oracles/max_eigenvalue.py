@@ -1,7 +1,5 @@
 """The largest eigenvalue of an affine matrix function: the dual of semidefinite programs of constant trace."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

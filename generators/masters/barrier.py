@@ -1,7 +1,5 @@
 """The weighted analytic center of a polytope, by an infeasible primal-dual Newton method."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

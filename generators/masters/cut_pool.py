@@ -1,7 +1,5 @@
 """The cuts a method keeps: one pool for every cutting-plane method. Very steep cuts are averaged with others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import fsum, isfinite
 from typing import Any

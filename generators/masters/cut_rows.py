@@ -1,7 +1,5 @@
 """The cuts of one kind as rows of a matrix that grows, dense or sparse."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Protocol

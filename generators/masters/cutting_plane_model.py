@@ -1,7 +1,5 @@
 """The cutting-plane model every polyhedral method keeps: cuts, their linear program, and the proof it gives."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt import Domain, FeasibilityCut, Minorant, ObjectiveCut, Query

@@ -1,7 +1,5 @@
 """Positive definite matrices in interior point methods: factors, inverses, and how far a step stays inside."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.linalg
 

@@ -1,7 +1,5 @@
 """Few variables of many: cuts on a face of the domain, and what the variables outside promise."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

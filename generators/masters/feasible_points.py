@@ -1,7 +1,5 @@
 """The nearest point that satisfies all feasibility cuts, or the proof that there is none."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt import Domain, EmptyLocalizationSet, Exhausted, Minorant

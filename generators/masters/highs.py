@@ -1,7 +1,5 @@
 """A linear program kept alive in HiGHS: rows and columns come and go, the basis stays warm."""
 
-from __future__ import annotations
-
 import highspy
 import numpy as np
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """A small dense convex quadratic program by Mehrotra's interior point method."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

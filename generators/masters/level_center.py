@@ -1,7 +1,5 @@
 """The query point of the level method in the middle of its level set: the set's analytic center."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.arrays import Vector

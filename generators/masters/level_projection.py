@@ -1,7 +1,5 @@
 """The query point of the level method: the last one projected on a level set of the model."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt import Minorant

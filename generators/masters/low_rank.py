@@ -1,7 +1,5 @@
 """A start for largest eigenvalues: the semidefinite program behind them, solved for a factor of few columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import fsum, isfinite
 

@@ -1,7 +1,5 @@
 """The domain as polyhedral methods need it: bounded linear constraints."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt import Box, Domain

@@ -1,7 +1,5 @@
 """The proximal master: the cutting-plane model plus a quadratic, minimized through its dual."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

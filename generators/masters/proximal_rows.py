@@ -1,7 +1,5 @@
 """The rows of a proximal master: cuts of a pool and equations of a domain, in one unit."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

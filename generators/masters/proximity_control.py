@@ -1,7 +1,5 @@
 """How far a method goes: its first step, and how strongly a proximal master is held at its center after each answer."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt import Domain, ObjectiveCut

@@ -1,7 +1,5 @@
 """Operations of masters on dense or sparse rows: products through a diagonal, stacks, largest entries."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """All cuts of a pool as one list of rows, as steep as each other."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Which rows of a pool a minorant is made of, as long as they stand there and after."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

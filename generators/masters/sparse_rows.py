@@ -1,7 +1,5 @@
 """Rows of which only the entries that are not zero are kept, in a matrix that grows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Steps of a spectral bundle in the ball in which a minimizer is promised."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

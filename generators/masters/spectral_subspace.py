@@ -1,7 +1,5 @@
 """The subspace of a spectral bundle: eigenvectors, the curvature outside of them, and the model they make."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt import Eigenpairs, ObjectiveCut

@@ -1,7 +1,5 @@
 """A certificate as lines of JSON, each float in hexadecimal; docs/certificate_files.md has the format."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

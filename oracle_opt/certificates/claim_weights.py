@@ -1,7 +1,5 @@
 """Weights of the claims of a certificate: as few as prove the same, and level where a domain has no end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

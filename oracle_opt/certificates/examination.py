@@ -1,7 +1,5 @@
 """The second level of a check: each cut and the value of a certificate against the data of the problem."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction

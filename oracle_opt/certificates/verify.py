@@ -27,8 +27,6 @@ exact minimum is no less than the lower bound, that the point is feasible, and t
 and the value at the point are true of f, since f is not here. Hence "holds, given the cuts".
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

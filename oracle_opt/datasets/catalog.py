@@ -1,7 +1,5 @@
 """The sets known by name: their file, its SHA-256, its size, and what OpenML calls them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What every data set is, wherever it comes from, and its random splits into training and test points."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Reading CSV and LIBSVM files."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

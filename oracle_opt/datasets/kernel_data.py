@@ -1,7 +1,5 @@
 """Precomputed kernels with class labels, by name or from a file; protein folds by their twelve views."""
 
-from __future__ import annotations
-
 import difflib
 import os
 from dataclasses import dataclass

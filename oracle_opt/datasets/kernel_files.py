@@ -1,7 +1,5 @@
 """Reading files of kernel or distance matrices: NumPy's `.npz`, and the two `.mat` files of the Oxford flowers."""
 
-from __future__ import annotations
-
 import zipfile
 import zlib
 from collections.abc import Sequence

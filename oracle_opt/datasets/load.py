@@ -1,7 +1,5 @@
 """Finding a data set: a folder of yours, the cache, scikit-learn, OpenML; or a file by its path."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import os

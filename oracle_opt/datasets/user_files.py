@@ -1,7 +1,5 @@
 """Files of known sets that a user got elsewhere: under which names they are looked for, how they are checked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path

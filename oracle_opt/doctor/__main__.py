@@ -1,7 +1,5 @@
 """``python -m oracle_opt.doctor`` is ``oracle-opt doctor`` without the packages that the command needs."""
 
-from __future__ import annotations
-
 import sys
 from typing import NoReturn
 

@@ -4,8 +4,6 @@ Installed are Python, this library, the packages it needs and those of its extra
 threads of linear algebra, memory, and folders of data.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

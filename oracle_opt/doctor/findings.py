@@ -1,7 +1,5 @@
 """One line of a diagnosis, and how each part of it is looked at without ending the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

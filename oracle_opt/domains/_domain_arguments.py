@@ -1,7 +1,5 @@
 """Arguments that several domains take, checked, and the words they share."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

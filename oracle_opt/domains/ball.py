@@ -1,7 +1,5 @@
 """A Euclidean ball."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import sqrt
 

@@ -1,7 +1,5 @@
 """Lower and upper bounds of each variable."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Sets in the words of a certificate: bounds and rows, with the multipliers that prove a minimum."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """All of R^n, with a promise on where a minimizer lies."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The linear description of a set: equations, bounds, inequalities."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

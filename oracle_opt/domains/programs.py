@@ -1,7 +1,5 @@
 """Programs over a polyhedron: linear ones by HiGHS, which also find implied equations, and projections by OSQP."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NamedTuple

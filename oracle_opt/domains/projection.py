@@ -1,7 +1,5 @@
 """Projection of a point on a domain cut by half-spaces, through the dual: one variable per cut, not a coordinate."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

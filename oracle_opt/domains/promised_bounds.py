@@ -1,7 +1,5 @@
 """Bounds of which some are no constraints, but the statement that some minimizer lies within."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

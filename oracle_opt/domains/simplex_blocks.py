@@ -1,7 +1,5 @@
 """The blocks of a product of simplices: consecutive variables, each block of a given weighted sum."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """The path in C of one fold: kernels are made once, and each problem starts where the last one ended."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Checks of an estimator's X, y and weights, in the words that scikit-learn's users know."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Labels of any type: their classes, their numbers, and the weights of classes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any

@@ -1,7 +1,5 @@
 """Probabilities of classes from decision values of machines that did not see the points."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Several classes by machines of two: each against the rest, or each against each."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Callbacks of a fit: after each oracle call they see an estimator as if the fit had ended there."""
 
-from __future__ import annotations
-
 from copy import copy
 from typing import Any
 

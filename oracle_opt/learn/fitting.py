@@ -1,7 +1,5 @@
 """The stages of a fit behind the points: machines on a bank, runs that solve them, and what is kept of each."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The meaning of `norm=`: the oracle of the problem, and its default generator."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import deepcopy
 from difflib import get_close_matches

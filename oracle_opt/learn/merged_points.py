@@ -1,7 +1,5 @@
 """Rows that are the same point become one, and points have one order: weights and repeated rows are one problem."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

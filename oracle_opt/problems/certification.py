@@ -1,7 +1,5 @@
 """Runs that prove a problem of the suite, certificate files in a clone of the sources, and the list of all proven."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import isfinite

@@ -4,8 +4,6 @@ Each function returns the pieces at some variables: convex functions, the larges
 of the papers that `classic_functions` names; they tell values and slopes independently of it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.problems.classic_functions import maxquad_data

@@ -10,8 +10,6 @@ References
 .. [3] Hock, Schittkowski (1981), "Test examples for nonlinear programming codes", Springer; problems 43 and 113.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

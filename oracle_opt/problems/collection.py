@@ -1,7 +1,5 @@
 """The folder with the public collections, named by the environment variable ORACLE_OPT_PROBLEMS."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """What a study runs: an oracle with all that belongs to it, and a recipe that makes one by name and seed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field

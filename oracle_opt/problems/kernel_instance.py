@@ -1,7 +1,5 @@
 """Measures of multiple kernel learning: test accuracy and the number of kernels."""
 
-from __future__ import annotations
-
 from functools import cached_property, partial
 from typing import Any
 

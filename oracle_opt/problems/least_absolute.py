@@ -1,7 +1,5 @@
 """Sparse regression by least absolute deviations, made around its minimizer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

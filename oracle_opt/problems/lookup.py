@@ -1,7 +1,5 @@
 """Problems by name: the families, all that is at hand, and what a text means."""
 
-from __future__ import annotations
-
 import ast
 from importlib import import_module
 

@@ -1,7 +1,5 @@
 """Matrix games: the largest of linear functions on a simplex, made around an equilibrium."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import numpy as np

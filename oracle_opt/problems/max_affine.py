@@ -1,7 +1,5 @@
 """The largest of random affine functions on a box, made around its minimizer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil

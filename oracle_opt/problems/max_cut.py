@@ -1,7 +1,5 @@
 """Relaxed max-cut as a largest eigenvalue, its weights made around a solution."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.arrays import EPS

@@ -1,7 +1,5 @@
 """The largest of random convex quadratic functions on a box, made around its minimizer."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.arguments import real

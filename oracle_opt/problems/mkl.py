@@ -1,7 +1,5 @@
 """Multiple kernel learning on random splits of data sets: the protocol of Wulff & Ong (2014), section 4."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

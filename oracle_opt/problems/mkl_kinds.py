@@ -1,7 +1,5 @@
 """Multiple kernel learning of other kinds: other losses on the simplex, and regularizers on the orthant."""
 
-from __future__ import annotations
-
 from oracle_opt.oracles import ElasticNet, LpRegularizer, Regularizer
 from oracle_opt.oracles.svm import EpsilonInsensitive, Loss, OneClass, SquaredHinge
 from oracle_opt.problems.instance import Problem

@@ -1,7 +1,5 @@
 """The family of classic nonsmooth test functions, in their usual sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from math import exp, sqrt

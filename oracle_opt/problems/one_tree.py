@@ -1,7 +1,5 @@
 """The 1-tree bound of random traveling salesman problems whose shortest tour is known."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.problems.instance import Instance

@@ -1,7 +1,5 @@
 """A family of problems: those at hand, those that are not and why, and those that parameters draw."""
 
-from __future__ import annotations
-
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """The table of what this library has proven of each problem: a value reached and a bound, by which generator."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, fields

@@ -1,7 +1,5 @@
 """The family of convex quadratic programs of Maros and Meszaros."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.errors import InvalidData

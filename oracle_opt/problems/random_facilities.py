@@ -1,7 +1,5 @@
 """The assignment relaxation of random facility location problems in the plane."""
 
-from __future__ import annotations
-
 from math import fsum
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An adversary: whatever a method asks, N answers leave it a gap of at least ``L R / sqrt(N)``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt

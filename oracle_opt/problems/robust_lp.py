@@ -1,7 +1,5 @@
 """Robust linear programs: second-order constraints, found as cuts, made around a minimizer."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.domains import Box

@@ -1,7 +1,5 @@
 """The classic nonsmooth functions that exist in any size, on boxes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import sqrt
 

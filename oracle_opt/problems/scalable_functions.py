@@ -10,8 +10,6 @@ References
    function in fewer calls than it has pieces.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -4,8 +4,6 @@ The largest of linear functions needs no witness but the slope, and neither does
 the point; sums over rows or links need the signs or the numbers of the pieces.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

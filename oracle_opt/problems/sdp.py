@@ -1,7 +1,5 @@
 """The family of SDPLIB's semidefinite programs."""
 
-from __future__ import annotations
-
 from oracle_opt.domains import FreeSpace
 from oracle_opt.oracle import Oracle
 from oracle_opt.problems.collection import Collection, Entry, Known, path_in_folder, within_tolerance

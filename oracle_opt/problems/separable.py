@@ -1,7 +1,5 @@
 """Separable functions of many variables, whose minimizer has a closed form."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

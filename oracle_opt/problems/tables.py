@@ -1,7 +1,5 @@
 """Tables of numbers in NumPy's archives, read so that whatever is wrong with a file is said with its name."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zipfile

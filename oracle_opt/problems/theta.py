@@ -1,7 +1,5 @@
 """Lovasz' theta function of random bipartite graphs, which is the size of their largest stable set."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.domains import FreeSpace

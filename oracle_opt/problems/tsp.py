@@ -1,7 +1,5 @@
 """The family of Held and Karp's bounds of TSPLIB's instances."""
 
-from __future__ import annotations
-
 from oracle_opt.oracle import Oracle
 from oracle_opt.problems.collection import Collection, Entry, path_in_folder, within_tolerance
 

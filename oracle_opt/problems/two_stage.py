@@ -1,7 +1,5 @@
 """Two-stage stochastic linear programs with simple recourse, made around a minimizer."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.problems.instance import Instance

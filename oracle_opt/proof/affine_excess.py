@@ -1,7 +1,5 @@
 """How far a claim may lie above an affine function that is proven."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -4,8 +4,6 @@ The decimal module rounds them to the last digit but one; what 60 digits leave o
 that is added. Where a function is 0, or a number its own power, nothing is added: the minimum may be as small.
 """
 
-from __future__ import annotations
-
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Overflow, localcontext
 from fractions import Fraction
 

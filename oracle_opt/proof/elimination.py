@@ -1,7 +1,5 @@
 """Gauss' elimination without rounding: sparse linear equations, and whether a matrix is positive semidefinite."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 

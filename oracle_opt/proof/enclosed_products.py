@@ -1,7 +1,5 @@
 """Products of a matrix with numbers between two ends, and sums of some of them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cached_property
 from typing import Any

@@ -1,7 +1,5 @@
 """Sums of products of floats: exact as fractions, or in floats with a bound on what rounding did."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fractions import Fraction
 from math import frexp, inf, nextafter

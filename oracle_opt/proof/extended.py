@@ -1,7 +1,5 @@
 """Numbers of a proof in extended precision: for long sums whose terms cancel."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -7,8 +7,6 @@ leaves room for the higher orders and for the rounding of the charge itself. The
 ``1 + 4 EPS`` times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise

@@ -5,8 +5,6 @@ combines them by the methods of `Numbers`, and ends in `below` or `above`. Run i
 fractions it is the proof.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction

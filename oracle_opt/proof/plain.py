@@ -1,7 +1,5 @@
 """Numbers that are plain floats: for searches, and where rounding is bounded as a whole."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Self

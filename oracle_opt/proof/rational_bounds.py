@@ -1,7 +1,5 @@
 """Exponential, logarithm and square root of fractions, each between two fractions."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import isqrt
 

@@ -1,7 +1,5 @@
 """Numbers of a proof in fractions, whose sums and products go through whole numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import isfinite, lcm

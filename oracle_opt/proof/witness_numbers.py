@@ -1,7 +1,5 @@
 """Checks of the numbers of claims and witnesses: finite and of a given shape, or refused in words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The answer of each instance at its start, kept beside its runs: by this a folder knows the problem again."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Write problems and generators as a benchmark folder of benchopt, to which others add their solvers."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """The files of a benchmark folder of benchopt, with places for names and parameters."""
 
-from __future__ import annotations
-
 from string import Template
 
 OBJECTIVE = Template('''\

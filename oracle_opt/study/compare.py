@@ -1,7 +1,5 @@
 """The comparison of Wulff & Ong (2014): a study of l1-MKL on random splits, then tables and curves."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor

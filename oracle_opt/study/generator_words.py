@@ -1,7 +1,5 @@
 """Words such as ``kelley(chebyshev=True)`` or ``module:name``: parsed or imported, and never evaluated."""
 
-from __future__ import annotations
-
 import ast
 import difflib
 import importlib

@@ -1,7 +1,5 @@
 """Running what is missing of a grid: in this process, in processes of our own, or by an executor of the user's."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait

@@ -1,7 +1,5 @@
 """Lanes of a grid: each does the runs of a group one by one, in a process of our own or by the user's executor."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """On what a run was made."""
 
-from __future__ import annotations
-
 import os
 import platform
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The one table of generator names, for studies and the command line: the file name of the class, with dashes."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Call a conic problem optimal, infeasible or unbounded, each with its proof."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum

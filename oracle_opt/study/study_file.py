@@ -1,7 +1,5 @@
 """Studies written down in a file, for the command line."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import tomllib

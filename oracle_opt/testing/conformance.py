@@ -1,7 +1,5 @@
 """The error of a plug-in that breaks a rule, in words for its author."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Whether cuts of several points can all be true: each is held against the values at all points."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product

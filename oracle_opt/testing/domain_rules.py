@@ -1,7 +1,5 @@
 """Checks of a domain: its projection, linear minima and description must be of one convex set."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

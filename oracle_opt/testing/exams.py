@@ -1,7 +1,5 @@
 """Tools of the checks of oracles and domains: points to try, and answers kept as they were."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks of a domain's answers besides projection and linear minimum: each must be true of its points."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ask and tell by hand, beside a second object with the same parameters and a copy."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Checks of a generator: the contract of ask and tell, and bounds that hold."""
 
-from __future__ import annotations
-
 import inspect
 import tempfile
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Small problems whose optimum is known by construction, on any domain."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, hypot, inf

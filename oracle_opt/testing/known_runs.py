@@ -1,7 +1,5 @@
 """Runs on problems with a known optimum: every bound has to hold in every row, and every count has to be honest."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whether linear minima and linear constraints of a domain are those of its points."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.arrays import Vector

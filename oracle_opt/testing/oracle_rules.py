@@ -1,7 +1,5 @@
 """Checks of an oracle: true cuts, and answers that do not depend on earlier queries."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Answers to queries that ask for exact slopes on some coordinates alone."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.answers.exact_slopes import ExactSlopes

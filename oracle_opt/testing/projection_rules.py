@@ -1,7 +1,5 @@
 """Whether projection, membership and linear minima of a domain are those of one set."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.arrays import Vector

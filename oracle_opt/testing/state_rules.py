@@ -1,7 +1,5 @@
 """Whether the answers of an oracle depend on what they may depend on, and on nothing else."""
 
-from __future__ import annotations
-
 import pickle
 
 from oracle_opt._journal_file import decode, encode

@@ -1,7 +1,5 @@
 """HiGHS' solution of all scenarios in one program, the extensive form: a point to ask first, and a minorant."""
 
-from __future__ import annotations
-
 from copy import copy
 from importlib.metadata import version
 from time import perf_counter

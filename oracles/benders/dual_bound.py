@@ -4,8 +4,6 @@ For any pi, ``Q >= least(pi) + pi @ side`` with ``least(pi) = min (q - W' pi) @ 
 lower side of row i where pi_i > 0, the upper one where pi_i < 0: ``pi @ (W y) >= pi @ side`` for all y of the rows.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import pairwise
 

@@ -4,8 +4,6 @@ Between two calls of an oracle few columns of a scenario's basis change, and a s
 be told of a program than to solve it. Nothing proven rests on what is found here: each basis is tried after it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -4,8 +4,6 @@ What floats leave open is decided here: points that are feasible to the last bit
 solved exactly, as few as are tight.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from math import isfinite

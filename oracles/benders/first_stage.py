@@ -1,7 +1,5 @@
 """The first stage of a two-stage program: its domain, and points of it."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse

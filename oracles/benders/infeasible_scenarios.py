@@ -1,7 +1,5 @@
 """Scenarios that no first-stage decision serves: rays of their duals that prove it."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The MPS format of linear programs, in words that blanks separate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile

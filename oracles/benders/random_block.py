@@ -1,7 +1,5 @@
 """Random blocks of a two-stage program: entries that vary together, and their probabilities."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The second stage of one scenario after the other, by HiGHS."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import highspy

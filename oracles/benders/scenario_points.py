@@ -1,7 +1,5 @@
 """Points of many second stages of one matrix by HiGHS: what is found here proves nothing by itself."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import inf
 

@@ -9,8 +9,6 @@ wherever scenario s has a second stage. A claim exceeds this affine function by 
 slopes differ by, over the domain. Nothing here is shared with what makes cuts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction

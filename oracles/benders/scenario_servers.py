@@ -1,7 +1,5 @@
 """Who serves the scenarios of a query: large programs one by one, sections by themselves, and tasks of an executor."""
 
-from __future__ import annotations
-
 from copy import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How the scenarios of a query get multipliers and bounds of their values, and what is kept between queries."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

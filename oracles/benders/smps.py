@@ -1,7 +1,5 @@
 """The SMPS format of two-stage stochastic linear programs: core, time and stochastic file."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from pathlib import Path

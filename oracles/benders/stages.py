@@ -1,7 +1,5 @@
 """One linear program in two stages: which columns are decided first, and which rows hold them alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

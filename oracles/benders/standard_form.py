@@ -3,8 +3,6 @@
 All methods take many scenarios at a time, a line each. docs/theory_benders.md has the proofs.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

@@ -5,8 +5,6 @@ matrix or probabilities. So where only these are new every vertex is kept; where
 multipliers that they have now are feasible.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

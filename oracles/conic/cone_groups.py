@@ -1,7 +1,5 @@
 """Vectors of the dual of a product of cones, cones of one kind together: each kind is one array operation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Closed convex cones, each with the projection of a point on it, half-spaces between both, and a test of its dual."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 

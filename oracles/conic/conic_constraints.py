@@ -1,7 +1,5 @@
 """Constraints of a conic problem as an oracle sees them: what its domain holds, half-spaces, and proofs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace

@@ -4,8 +4,6 @@ At a feasible z the vector ``b - A @ z`` is in the cone K, so ``y @ (b - A @ z) 
 half-space ``(A.T @ y) @ z <= b @ y``. Its witness is y, in the rows of one cone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction

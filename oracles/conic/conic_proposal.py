@@ -1,7 +1,5 @@
 """Clarabel's solution of a conic problem as a point to ask first and a minorant that is proven."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version

@@ -8,8 +8,6 @@ point of the cone is the projection of v, which need not be believed: it is put 
 what that moves it counts as distance.
 """
 
-from __future__ import annotations
-
 from math import frexp, sqrt
 
 import numpy as np

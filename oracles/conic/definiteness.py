@@ -7,8 +7,6 @@ its end in floats. Then all eigenvalues of U are at least ``-d - t`` with t the 
 ``D = (d + t) s**2`` is positive semidefinite, for certain.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse

@@ -11,8 +11,6 @@ a vector near to it that is in the dual cone by its construction, and the half-s
 - Power cone: ``abs(w) <= (u / a)**a (v / (1 - a))**(1 - a)``: the size of w is cut down to that, or u or v raised.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The exponential cone: its projection is the zero of a function of one number."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from math import exp, inf, log
 

@@ -5,8 +5,6 @@ convex in z, and ``y @ (A @ z - b) <= 0`` for y in the dual cone. This holds for
 problem decides how high the minorant is: r, times the size of the domain, is what it loses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any

@@ -5,8 +5,6 @@ for rounding, which is no such direction where K leaves no room. So what is abou
 elimination in fractions, and the rest has to be inside of K.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The zero of a rising function of one number, where Newton's steps are watched by a bracket."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 

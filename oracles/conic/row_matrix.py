@@ -1,7 +1,5 @@
 """A matrix of many rows, kept once: dense where most of it is not zero, else sparse by rows."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

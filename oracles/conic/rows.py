@@ -1,7 +1,5 @@
 """The linear rows of a conic problem: which they are, and what a domain takes up of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ every feasible point. So this function is the data also in a proof. It is asked 
 half-space is judged by the row, times a positive number, that is nearest to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf

@@ -1,7 +1,5 @@
 """Squares of linear functions that add up to nearly all of a convex quadratic form, and provably to no more."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

@@ -1,7 +1,5 @@
 """A bank seen through a view: some kernels on some points, with its rounding among its errors, or kept in memory."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

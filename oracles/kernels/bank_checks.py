@@ -1,7 +1,5 @@
 """Checks of matrices, weights, vectors and indices, before any bank sees them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import Any

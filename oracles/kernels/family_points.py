@@ -1,7 +1,5 @@
 """The points of a bank that computes its kernels on the fly, and what its families see of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

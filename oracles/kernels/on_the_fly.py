@@ -1,7 +1,5 @@
 """The base of banks whose kernels are computed from the points whenever they are needed."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Self, TypeVar

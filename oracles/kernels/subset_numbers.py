@@ -1,7 +1,5 @@
 """Kernels on subsets of the features as numbers: bits of the features, rates, how exact entries are, pairs, draws."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import frexp, log, sqrt
 from typing import Any

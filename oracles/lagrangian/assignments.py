@@ -4,8 +4,6 @@ Each proof stands once: that jobs fit agents, who serves customers, and that no 
 of a certificate are counted in floats with all rounding, or in fractions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any

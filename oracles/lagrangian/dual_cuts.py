@@ -1,7 +1,5 @@
 """Cuts of a Lagrangian dual function, made of relaxed solutions, and cuts kept without these."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

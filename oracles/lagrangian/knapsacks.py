@@ -1,7 +1,5 @@
 """Knapsacks of agents, solved exactly: most choices are settled by a bound, the rest by dynamic programming."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lagrangian relaxation: the user solves the relaxed problem, the oracle owns the dual."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Shortest paths of commodities in a network."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse

@@ -3,8 +3,6 @@
 Each stands once: the numbers of a certificate are counted in floats with all rounding, or in fractions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Primal solutions from averaged relaxed solutions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Solutions of relaxed problems: as the user answers them, rounded, in few numbers, and those of earlier calls."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Relaxed problems that fall apart into independent ones, which the workers of an executor may solve."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Generic, TypeVar

@@ -1,7 +1,5 @@
 """Distances of symmetric traveling salesman problems in TSPLIB's format."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where a support vector machine on many points starts: at what one on some of them tells."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.arrays import Vector

@@ -1,7 +1,5 @@
 """Support vector machines solved on the combined kernel of all points."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A query that tells an oracle dual variables, and asks what they prove."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Some of many kernels: a machine on these alone, and what the quadratic forms of the others are at most."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 

@@ -20,8 +20,6 @@ References
    matrix multiplication and its applications", Numerical Algorithms 59.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Newton's method where every loss is curved and more variables are free than a matrix has room for."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 

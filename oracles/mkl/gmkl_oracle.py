@@ -1,7 +1,5 @@
 """Generalized multiple kernel learning: any regularizer on the weights of a sum, or of a product, of kernels."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property

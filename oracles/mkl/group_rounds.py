@@ -1,7 +1,5 @@
 """The weights of groups that go with the best dual variables: rounds of machines and weights in turn, extrapolated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce

@@ -1,7 +1,5 @@
 """One support vector machine of multiple kernel learning: the kernels, the loss, and how it is solved."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from numbers import Real
 

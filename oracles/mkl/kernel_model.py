@@ -1,7 +1,5 @@
 """What multiple kernel learning found, alone: support vectors, active kernels and a bias."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Sequence
 from typing import Any

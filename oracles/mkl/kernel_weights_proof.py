@@ -1,7 +1,5 @@
 """What witnesses of kernel weights prove: dual variables of machines by the entries of their kernels, in fractions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Support vector machines solved without a matrix of all points: the products of the kernels are kept instead."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Mixed-norm multiple kernel learning: every group of kernels is kept, within a group few are chosen."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from numpy.typing import ArrayLike

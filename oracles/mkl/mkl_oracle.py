@@ -1,7 +1,5 @@
 """l1 multiple kernel learning as a convex problem over the simplex, seen through a support vector machine."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """MKL problems with a smooth regularizer, shared by their oracle and the methods made for them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

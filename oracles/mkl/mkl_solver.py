@@ -1,7 +1,5 @@
 """Methods made for MKL with a smooth regularizer: generators that know the problem."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Generator
 

@@ -1,7 +1,5 @@
 """Support vector machines on a product of kernels, solved without a matrix of all points."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.arrays import Vector

@@ -1,7 +1,5 @@
 """Regularizers r(d) of kernel weights d >= 0: what a class of one's own has to say, and may say besides."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from math import inf, isfinite
 

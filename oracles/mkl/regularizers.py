@@ -1,7 +1,5 @@
 """The regularizers that are shipped, with their conjugates: one function each, on floats and on fractions."""
 
-from __future__ import annotations
-
 from decimal import Overflow
 from fractions import Fraction
 from math import inf, sqrt

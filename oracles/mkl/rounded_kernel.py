@@ -1,7 +1,5 @@
 """What a support vector machine solved on a rounded kernel proves of the one on the exact kernel."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import sqrt
 

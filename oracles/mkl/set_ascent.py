@@ -1,7 +1,5 @@
 """One support vector machine solved on one working set of points after another, without the kernel of all points."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Several support vector machines that share the weights of their kernels: one convex problem for all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

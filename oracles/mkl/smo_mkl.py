@@ -1,7 +1,5 @@
 """SMO-MKL: two-variable steps on the dual of MKL."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from oracle_opt.arguments import real, whole

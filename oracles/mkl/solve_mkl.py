@@ -1,7 +1,5 @@
 """MKL with a smooth regularizer, solved by the methods made for it: lp-norms with p > 1, divergence, elastic net."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from copy import copy

@@ -1,7 +1,5 @@
 """How the support vector machines of an oracle are solved: an oracle says which, and makes cuts of the solutions."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A weighted sum of kernels that is never formed: blocks of it, and its products with vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The set of the weights of kernels: simplices of groups, or an orthant with a regularizer."""
 
-from __future__ import annotations
-
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The witness of a claim of kernel learning: read, checked, and judged."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from fractions import Fraction

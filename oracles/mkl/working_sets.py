@@ -1,7 +1,5 @@
 """Two-variable steps of SMO-MKL on one working set of points after another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

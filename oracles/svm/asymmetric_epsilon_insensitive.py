@@ -1,7 +1,5 @@
 """The epsilon-insensitive loss with another price on either side."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Checks of what the losses of support vector machines are given."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Support vector classification by the name and with the arguments that users of libsvm expect."""
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 
 from oracle_opt.oracles.svm.hinge import Hinge

@@ -1,7 +1,5 @@
 """Second derivatives of an SVM's optimal value in the weights of its kernels."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg.blas import dtrsm, dtrsv
 from scipy.linalg.lapack import dpotrf

@@ -4,8 +4,6 @@ Given dual variables are feasible but for rounding. Everything here is counted i
 from the loss and the labels or targets. What feasible ones prove is the formula of `oracles.mkl.formula`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite

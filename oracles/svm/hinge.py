@@ -1,7 +1,5 @@
 """The hinge loss of classification."""
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 
 from oracle_opt.oracles.svm.checked_data import checked_labels, weights_of_points

@@ -1,7 +1,5 @@
 """The Huber loss of regression."""
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import real

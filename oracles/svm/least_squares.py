@@ -1,7 +1,5 @@
 """The squared loss of regression."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """The loss of a support vector machine: how it charges an error, seen through the dual problem it leads to."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """The loss of the one-class support vector machine."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Any dual variables of a support vector machine against the best: duality gap, bias, optimality conditions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

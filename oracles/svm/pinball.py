@@ -1,7 +1,5 @@
 """The pinball loss of quantile regression."""
 
-from __future__ import annotations
-
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import real

@@ -1,7 +1,5 @@
 """The hinge loss of classification with a rounded corner."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from numpy.typing import ArrayLike

@@ -1,7 +1,5 @@
 """A support vector machine of any loss on a precomputed kernel."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

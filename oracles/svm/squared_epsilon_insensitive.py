@@ -1,7 +1,5 @@
 """The squared epsilon-insensitive loss of regression."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """The squared hinge loss of classification."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """What solving a support vector machine gives: dual variables, bounds, and how the solve ended."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

@@ -1,7 +1,5 @@
 """A loss of which each point counts as many times as its weight says."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Numbers as short texts: levels of logarithms, or their differences, in digits of two kinds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

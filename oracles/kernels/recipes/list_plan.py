@@ -1,7 +1,5 @@
 """What users write into a list of kernels, and what it will make of training points: recipes and their columns."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from copy import copy

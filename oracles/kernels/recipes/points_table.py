@@ -1,7 +1,5 @@
 """Points as users have them - an array, a DataFrame, a sparse array - and the columns that kernels look at."""
 
-from __future__ import annotations
-
 import difflib
 import sys
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Banks of the kernels of fitted recipes, or distances in their place: kept and checked, or computed when needed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import e, log2
 from typing import Any
