@@ -243,6 +243,24 @@ class Result:
             for one, before in zip(used, saved, strict=True):
                 one.save_value(before)
 
+    def prices(self) -> Any:
+        """Prices of the rows of a two-stage program, from the proof of the lower bound: see `BendersOracle.prices`.
+
+        Returns
+        -------
+        DataFrame
+            By the names of the rows, with the signs of linopy and Pyomo.
+
+        Raises
+        ------
+        InvalidArgument
+            The oracle is of another kind, or the result was pickled.
+        """
+        prices = None if self.proof is None else getattr(self.proof.oracle, "prices", None)
+        if prices is None:
+            raise InvalidArgument("`prices` needs the result of a run on a BendersOracle, not pickled")
+        return prices(self)
+
     @property
     def nfev(self) -> int:
         """Number of oracle calls, under scipy's name."""

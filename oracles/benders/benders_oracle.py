@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +24,7 @@ from oracle_opt.oracles.benders.benders_proposal import proposed
 from oracle_opt.oracles.benders.dual_simplex import LARGEST, small_enough
 from oracle_opt.oracles.benders.first_stage import first_stage, first_stage_bounds, first_stage_point
 from oracle_opt.oracles.benders.infeasible_scenarios import depends_on_x
+from oracle_opt.oracles.benders.prices import price_frame, prices
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, SECTION, VERTEX_OF, VERTICES
 from oracle_opt.oracles.benders.scenario_proof import cut_excess
@@ -37,6 +39,9 @@ from oracle_opt.oracles.benders.warm_start import known_bases
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.proposal import Proposal
 from oracle_opt.result import Result
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _PARTS = 8  # tasks of a query by an executor
 
@@ -383,6 +388,37 @@ class BendersOracle(Oracle):
         x = first_stage_point(at, self.domain.dimension)
         as_given = self._stage if self._bounded is self.problem else replace(self._drawing, problem=self.problem)()
         return solved_scenarios(self.problem, as_given, x, scenarios)
+
+    def prices(self, result: Result) -> DataFrame:
+        """Prices of rows: what a unit more of a right-hand side adds to the expected cost, by the proof of the bound.
+
+        They are a dual solution, as good as the lower bound is near the optimum. A maximization keeps its sense: the
+        price is what a unit more adds to its value. So the signs are those of linopy's and Pyomo's duals.
+
+        Parameters
+        ----------
+        result : Result
+            Of a run on this oracle.
+
+        Returns
+        -------
+        DataFrame
+            A row for each row of the model, by its own name also where `from_linopy` cut it into blocks; those of the
+            first stage come last. The column ``"price"`` is of a unit more in all scenarios; beside it each scenario
+            has a column, if they are several: its price counts with its probability.
+
+        Raises
+        ------
+        InvalidArgument
+            The run has proven nothing by multipliers, or these were too large to be kept.
+        """
+        if result.proof is None or not np.isfinite(result.lower_bound):
+            raise InvalidArgument("`prices` needs a run with a lower bound")
+        data, blocks = self._data, self.problem.blocks
+        labels: list[Hashable] = list(range(data.n_scenarios))
+        if len(blocks) == 1 and blocks[0].labels and self.n_samples is None:
+            labels = list(blocks[0].labels)
+        return price_frame(self.problem, *prices(data, result.proof.terms), labels)
 
     def estimate(self, x: Vector, count: int, seed: int, level: float = 0.95) -> Estimate:
         """Mean of ``c @ x + Q_s(x)`` over freshly drawn scenarios, with its normal confidence interval.

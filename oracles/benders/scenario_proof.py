@@ -62,7 +62,7 @@ def cut_excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool)
 
 
 def _excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool) -> Bound | None:
-    about = None if data.ambiguous else _subject(data, claim)
+    about = None if data.ambiguous else subject_of(data, claim)
     if about is None:
         return None
     data, subject = about
@@ -74,7 +74,7 @@ def _excess(data: ScenarioData, domain: Domain, claim: CutClaim, exact: bool) ->
     return excess_of(domain, Enclosure.around(head), Enclosure.around(difference))
 
 
-def _subject(data: ScenarioData, claim: CutClaim) -> tuple[ScenarioData, Subject] | None:
+def subject_of(data: ScenarioData, claim: CutClaim) -> tuple[ScenarioData, Subject] | None:
     """The subject of a claim by its witness, and the data of the subject; None without a witness."""
     witness = claim.witness
     if claim.kind is ClaimKind.HALF_SPACE:
