@@ -6,6 +6,7 @@ import inspect
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import get_args
 
 import cvxpy as cp
 import numpy as np
@@ -103,7 +104,7 @@ def by_signature(kind: type) -> Case:
     for name, parameter in inspect.signature(kind).parameters.items():
         told_as = parameter.annotation
         words = told_as if isinstance(told_as, str) else inspect.formatannotation(told_as)
-        kinds = {word.strip() for word in words.split("|")}
+        kinds = {word.strip() for word in words.split("|")} | {"None" for kind in get_args(told_as) if kind is type(None)}
         share = isinstance(parameter.default, float) and 0.0 < parameter.default < 1.0
         told = {"bool": FLAG, "float": "" if share else NUMBER, "str": "text", "None": "none"}
         takes[name] = " ".join(told.get(one, "") for one in sorted(kinds)).strip()
@@ -223,7 +224,7 @@ CASES = {
     "ConicOracle.from_cvxpy": Case(
         O.ConicOracle.from_cvxpy,
         {"problem": cp.Problem(cp.Minimize(cp.sum(VARIABLE)), [VARIABLE >= 0])},
-        {"radius": "none number"},
+        {"radius": "none number", "gp": "bool"},  # True asks for a geometric program, which this is not
     ),
     "settle": Case(
         T.settle, {"oracle": O.ConicOracle([1.0], [[-1.0]], [1.0], [O.Nonnegative(1)]), "generator": G.Kelley()}
