@@ -51,6 +51,8 @@ class Oracle(NamedArguments, ABC):
         Whether the problem that was modeled is a maximization, of which f is minus the objective: see `Result.value`.
     at_edge : str
         What else it may mean that the best point lies at the edge of a promised set, in a sentence. Empty by default.
+    relaxation : str
+        Of what the problem is a relaxation, in a sentence: each result and each certificate says it. Empty by default.
     witness : tuple of str
         Names of those `extras` of a cut that prove it: a certificate keeps them, and `prove_cut` and `prove_value` take
         them up. None by default: a certificate then holds "given the cuts".
@@ -67,6 +69,7 @@ class Oracle(NamedArguments, ABC):
     manner: str = ""
     maximizes: bool = False
     at_edge: str = ""
+    relaxation: str = ""
     witness: tuple[str, ...] = ()
 
     @abstractmethod

@@ -295,7 +295,9 @@ class Result:
             raise InvalidCertificate("there is nothing to certify: this result was not made by `minimize`")
         if self.status.disproved:
             raise InvalidCertificate(f"there is nothing to certify: {self.message}")
-        facts = {"generator": self.generator, "status": self.status.name, "calls": self.n_calls}
+        facts: dict[str, object] = {"generator": self.generator, "status": self.status.name, "calls": self.n_calls}
+        if self.proof.relaxation:
+            facts["relaxation"] = self.proof.relaxation
         return self.proof.certificate(self.cut, self.lower_bound, self.upper_bound, facts)
 
     def __repr__(self) -> str:

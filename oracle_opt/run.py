@@ -149,6 +149,8 @@ class Run:
         if (warnings or status is Status.OUTSIDE) and self.oracle.at_edge:
             message += f" {self.oracle.at_edge}"
         choice = "" if self._story is None else f"{self._asked_first}{self._story()}"
+        if self.oracle.relaxation:
+            message += f" {self.oracle.relaxation}"
         memory, memory_growth = recorder.memory()
         return Result(
             point=None if bounds.incumbent is None else bounds.incumbent.point,

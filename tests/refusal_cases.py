@@ -104,7 +104,8 @@ def by_signature(kind: type) -> Case:
     for name, parameter in inspect.signature(kind).parameters.items():
         told_as = parameter.annotation
         words = told_as if isinstance(told_as, str) else inspect.formatannotation(told_as)
-        kinds = {word.strip() for word in words.split("|")} | {"None" for kind in get_args(told_as) if kind is type(None)}
+        kinds = {word.strip() for word in words.split("|")}
+        kinds |= {"None" for kind in get_args(told_as) if kind is type(None)}
         share = isinstance(parameter.default, float) and 0.0 < parameter.default < 1.0
         told = {"bool": FLAG, "float": "" if share else NUMBER, "str": "text", "None": "none"}
         takes[name] = " ".join(told.get(one, "") for one in sorted(kinds)).strip()

@@ -79,7 +79,7 @@ def line(text: str, at: int) -> list[str]:
         (line("QMATRIX\n    X  X  2.0", 11), "QMATRIX"),
         (line("QSECTION\n    X  X  2.0", 11), "QSECTION"),
         (line("QCMATRIX  A\n    X  X  2.0", 11), "QCMATRIX"),
-        (line("    M  'MARKER'  'INTORG'", 5), "line 6: COLUMNS: whole numbers cannot be read"),
+        (line("    M  'MARKER'  'INTORG'", 5), "line 6: COLUMNS: whole variables cannot be read"),
         (line(" BV Z  Y", 10), "line 11: BOUNDS: the bound 'BV'"),
         (line(" LI Z  Y  2", 10), "'LI'"),
         (line(" SC Z  Y  2", 10), "semicontinuous"),

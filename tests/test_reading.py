@@ -14,7 +14,7 @@ import pytest
 from scipy import sparse
 from test_benders import BLOCKS, SCENARIOS, SMPS, written
 
-from oracle_opt import InvalidArgument, InvalidData
+from oracle_opt import InvalidArgument, InvalidData, minimize
 from oracle_opt.datasets import load
 from oracle_opt.oracles import BendersOracle, GeneralizedAssignmentOracle, read_smps
 from oracle_opt.oracles.benders.mps import read_mps
@@ -228,11 +228,16 @@ def test_the_sense_of_the_core_counts(tmp_path):
         ("cor", "X         SELL", "X         BUDGET", "line 9: COLUMNS: column 'X' has two numbers in row 'BUDGET'"),
         ("cor", "RHS  ", "    X  DEMAND  1\nRHS  ", "line 12: COLUMNS: the column 'X' stands twice"),
         ("cor", "ENDATA", "RHS\nENDATA", "line 14: the section RHS stands twice"),
-        ("cor", "    X         SELL  -1.0", "    M 'MARKER' 'INTORG'", "line 9: COLUMNS: whole numbers cannot be read"),
+        (
+            "cor",
+            "    X         SELL  -1.0",
+            "    M 'MARKER' 'INTORG'",
+            "line 9: COLUMNS: whole variables cannot",
+        ),
         ("cor", "ENDATA", "BOUNDS\n UP B X -1\n LO B X 0\nENDATA", "line 16: BOUNDS: .* between 0 and -1: nowhere"),
         ("cor", "ENDATA", "BOUNDS\n UP B X -1\nENDATA", "line 15: BOUNDS: .*: nowhere; state its lower bound"),
         ("cor", "ENDATA", "BOUNDS\n UP B Q 1\nENDATA", "line 15: BOUNDS: there is no column 'Q'"),
-        ("cor", "ENDATA", "BOUNDS\n BV B X\nENDATA", "line 15: BOUNDS: the bound 'BV': whole and semi"),
+        ("cor", "ENDATA", "BOUNDS\n BV B X\nENDATA", "line 15: BOUNDS: the bound 'BV': whole variables"),
         ("cor", "ENDATA", "    OTHER SELL 1\nENDATA", "line 14: RHS: one set can be read"),
         ("cor", "DEMAND  1.0", "DEMAND  1.0 BUDGET 1", "row BUDGET is of the first stage and holds column Y"),
         ("cor", "NAME  ", "\0NAME  ", "line 1: the character"),
@@ -451,3 +456,28 @@ def test_odd_texts_of_data_sets(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InvalidData, match="is a folder"):
         load(tmp_path / "folder.csv")
+
+
+def test_whole_variables_are_relaxed_where_that_is_asked_for(tmp_path):
+    """By MARKER lines, without bounds between 0 and 1, and by bounds of whole variables."""
+    marker = "    M         'MARKER'                 'INTORG'\n"
+    lines = SMPS[".cor"].splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if line.startswith("    X "))
+    plain = "".join([*lines[:at], marker, *lines[at:]])
+    after = next(i for i, line in enumerate(lines) if line.startswith("    Y "))
+    closed = "".join([*lines[:at], marker, *lines[at:after], marker.replace("INTORG", "INTEND"), *lines[after:]])
+    problem = read_smps(written(tmp_path, cor=closed), relax=True)
+    assert (problem.n_whole, problem.x_lower.tolist(), problem.x_upper.tolist()) == (1, [0.0], [1.0])
+    assert problem.y_upper.tolist() == [np.inf]
+    assert read_smps(written(tmp_path, cor=plain), relax=True).n_whole == 2
+    for kind, upper in (("BV B X", 1.0), ("UI B X 7", 7.0)):
+        bounded = SMPS[".cor"].replace("ENDATA", f"BOUNDS\n {kind}\nENDATA")
+        problem = read_smps(written(tmp_path, cor=bounded), relax=True)
+        assert (problem.n_whole, problem.x_upper.tolist()) == (1, [upper])
+    oracle = BendersOracle.from_smps(written(tmp_path, cor=closed), relax=True)
+    result = minimize(oracle)
+    assert "RELAXATION: 1 whole variables count as any numbers" in result.message
+    certificate = result.certificate()
+    assert certificate.facts["relaxation"].startswith("RELAXATION")
+    certificate.verify(oracle)
+    assert "RELAXATION" not in minimize(BendersOracle.from_smps(written(tmp_path))).message

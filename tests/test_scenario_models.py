@@ -300,6 +300,29 @@ def test_bounds_of_the_second_stage_that_differ_become_rows(kind, seed):
     assert result.upper_bound == pytest.approx(known, rel=1e-7)
 
 
+def test_whole_variables_are_relaxed_where_that_is_asked_for():
+    """An example of both packages: three plants of one size, on or off."""
+    built = linopy.Model()
+    on = built.add_variables(binary=True, coords=[pd.RangeIndex(3, name="plant")], name="on")
+    short = built.add_variables(0, name="short")
+    built.add_constraints(on.sum() + short >= 1.5, name="demand")
+    built.add_objective(2 * on.sum() + 5 * short)
+    m = pyo.ConcreteModel()
+    m.on, m.short = pyo.Var(range(3), domain=pyo.Binary), pyo.Var(domain=pyo.NonNegativeReals)
+    m.demand = pyo.Constraint(expr=sum(m.on[j] for j in range(3)) + m.short >= 1.5)
+    m.total = pyo.Objective(expr=2 * sum(m.on[j] for j in range(3)) + 5 * m.short)
+    for read, model in ((TwoStageProblem.from_linopy, built), (TwoStageProblem.from_pyomo, m)):
+        with pytest.raises(InvalidArgument, match="pass relax=True"):
+            read(model, ["on"])
+        result = minimize(BendersOracle(read(model, ["on"], relax=True)))
+        assert result.upper_bound == pytest.approx(3.0)
+        assert "RELAXATION: 3 whole variables" in result.message
+    with pytest.raises(InvalidArgument, match="pass relax=True"):
+        TwoStageProblem.from_scenarios([m, m], ["on"])
+    joined = TwoStageProblem.from_scenarios([m, m], ["on"], relax=True)
+    assert minimize(BendersOracle(joined)).upper_bound == pytest.approx(3.0)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_variables_or_rows_are_refused_by_name(kind):
     models = {name: KINDS[kind](one) for name, one in zip("abcd", random_scenarios(0), strict=True)}

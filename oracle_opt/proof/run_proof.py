@@ -31,7 +31,7 @@ class RunProof:
         self._oracle: Oracle | None = oracle
         self._problem = ""
         self._domain, self._convex, self._witness = oracle.domain, oracle.convex, oracle.witness
-        self._source = source
+        self._source, self.relaxation = source, oracle.relaxation
         self._parts = parts
         if sum(part.n_copied for part in parts) <= MOST:
             self._gather()

@@ -159,6 +159,12 @@ class BendersOracle(Oracle):
     ) -> None:
         instance("problem", problem, TwoStageProblem, "a TwoStageProblem; BendersOracle.from_smps reads files")
         self.maximizes = problem.maximize
+        if problem.n_whole:
+            side = "above" if problem.maximize else "below"
+            self.relaxation = (
+                f"RELAXATION: {problem.n_whole} whole variables count as any numbers here, and the proven bound lies "
+                f"{side} the optimum in whole numbers."
+            )
         n_samples = None if n_samples is None else whole("n_samples", n_samples)
         n_summands = None if n_summands is None else whole("n_summands", n_summands)
         seed, radius = whole("seed", seed, 0), real("radius", radius, above=0.0, infinite=True)
@@ -191,6 +197,7 @@ class BendersOracle(Oracle):
         *,
         maximize: bool = False,
         rescale: bool | None = None,
+        relax: bool = False,
         n_samples: int | None = None,
         seed: int = 0,
         n_summands: int | None = None,
@@ -202,7 +209,7 @@ class BendersOracle(Oracle):
 
         Parameters
         ----------
-        core, maximize, rescale
+        core, maximize, rescale, relax
             As for `read_smps`.
         n_samples, seed, n_summands, radius, executor, parts
             As above.
@@ -212,7 +219,7 @@ class BendersOracle(Oracle):
         BendersOracle
             On the problem of these files.
         """
-        problem = read_smps(core, maximize=maximize, rescale=rescale)
+        problem = read_smps(core, maximize=maximize, rescale=rescale, relax=relax)
         return cls(
             problem,
             n_samples=n_samples,

@@ -19,11 +19,12 @@ from oracle_opt.words import shown
 if TYPE_CHECKING:
     from linopy import Model
 
+RELAX = "; pass relax=True to take whole variables as any numbers"
 SCENARIO = "scenario"  # what PyPSA calls the dimension
 Groups = dict[str, list[str]]  # name of a variable of the model, and those of its columns
 
 
-def linopy_program(model: Model, scenario_dim: str | None = None) -> tuple[LinearProgram, Groups]:
+def linopy_program(model: Model, scenario_dim: str | None = None, relax: bool = False) -> tuple[LinearProgram, Groups]:
     """Columns ``variable[coordinate,...]``, rows, bounds, costs of a linopy model; scenarios are one more dimension."""
     linopy = require("linopy", "modeling", "models of linopy")
     if not isinstance(model, linopy.Model):
@@ -31,9 +32,16 @@ def linopy_program(model: Model, scenario_dim: str | None = None) -> tuple[Linea
     special = [
         name for name, held in (("SOS", model.variables.sos), ("indicator", model.indicator_constraints)) if len(held)
     ]
-    if model.type != "LP" or special:
+    n_whole = sum(
+        int((variable.labels.values != -1).sum())
+        for _, variable in model.variables.items()
+        if variable.attrs.get("integer") or variable.attrs.get("binary")
+    )
+    if (model.type != "LP" and not (relax and n_whole and model.type == "MILP")) or special:
         what = f"{' and '.join(special)} constraints" if special else f"type {model.type}"
-        raise InvalidArgument(f"`model` must be linear and continuous, of the type LP, and it has {what}")
+        raise InvalidArgument(
+            f"`model` must be linear and continuous, of the type LP, and it has {what}{RELAX if n_whole else ''}"
+        )
     for name, variable in model.variables.items():
         known = {*variable.labels.dims, *variable.labels.coords}
         if scenario_dim is None and SCENARIO in known and variable.labels[SCENARIO].ndim:
@@ -81,15 +89,19 @@ def linopy_program(model: Model, scenario_dim: str | None = None) -> tuple[Linea
     np.add.at(cost, place[expression.vars.values.ravel()[used]], expression.coeffs.values.ravel()[used])
     matrix = sparse.csr_array(sparse.coo_array((values, at), shape=(len(rows), len(columns))))
     told = cost, lower, upper, row_lower, row_upper, matrix, float(np.sum(expression.const.values))
-    return LinearProgram(rows, columns, "objective", "", *told, bool(model.objective.sense == "max")), groups
+    return LinearProgram(
+        rows, columns, "objective", "", *told, bool(model.objective.sense == "max"), n_whole=n_whole
+    ), groups
 
 
-def linopy_scenarios(model: Model, dim: str) -> tuple[dict[Hashable, LinearProgram], Groups, set[str]]:
+def linopy_scenarios(
+    model: Model, dim: str, relax: bool = False
+) -> tuple[dict[Hashable, LinearProgram], Groups, set[str]]:
     """Programs of the entries of a dimension, without its coordinate in names, and third the columns without it.
 
     Costs are those of the model, shares of an expected cost; variables without the dimension are in all.
     """
-    program, _ = linopy_program(model, dim)
+    program, _ = linopy_program(model, dim, relax)
     parts: list[Any] = [part for each in (model.variables, model.constraints) for _, part in each.items()]
     with_it = [part.labels[dim].to_index() for part in parts if dim in part.labels.dims]
     scenarios = {scenario: k for k, scenario in enumerate(dict.fromkeys(one for index in with_it for one in index))}

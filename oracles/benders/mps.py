@@ -14,8 +14,9 @@ from oracle_opt.reading import number, read_text, shown, wrong
 
 INFINITE = 1e20  # a side or bound of this size counts as infinite, as solvers agree
 _SECTIONS = ("NAME", "OBJSENSE", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS")
-WHOLE_BOUNDS = ("BV", "LI", "UI", "SC")
+WHOLE_BOUNDS = {"BV": "BV", "LI": "LO", "UI": "UP"}
 SIDES = {"UP": "u", "LO": "l", "FX": "lu", "FR": "lu", "MI": "l", "PL": "u"}
+RELAX = "whole variables cannot be read but as any numbers, by read_smps(..., relax=True)"
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ class LinearProgram:
         Whether OBJSENSE says so.
     rhs : ndarray of shape (number of rows,)
         Right-hand sides as a file has them, on which the intervals of RANGES hang; empty for a model that is no file.
+    n_whole : int
+        How many variables are whole in the model, and any number here.
     """
 
     rows: dict[str, int]
@@ -100,16 +103,23 @@ class LinearProgram:
     offset: float
     maximize: bool
     rhs: Vector = field(default_factory=lambda: np.zeros(0))
+    n_whole: int = 0
 
 
-def read_mps(path: Path) -> LinearProgram:
-    """Read a linear program; names are words without blanks, the first row of type N is the objective, others go."""
-    return _Reader(path).read()
+def read_mps(path: Path, relax: bool = False) -> LinearProgram:
+    """Read a linear program; names are words without blanks, the first row of type N is the objective, others go.
+
+    With `relax` whole variables are any numbers; those without bounds of their own lie between 0 and 1, as in solvers.
+    """
+    return _Reader(path, relax).read()
 
 
 @dataclass
 class _Reader:
     path: Path
+    relax: bool
+    whole: set[str] = field(default_factory=set)  # columns
+    inside: bool = False  # whether the columns that are read are whole
     types: dict[str, str] = field(default_factory=dict)  # of the rows; of type N only the objective is kept
     free: set[str] = field(default_factory=set)
     objective: str = ""
@@ -180,7 +190,10 @@ class _Reader:
 
     def _column(self, line: Line) -> None:
         if len(line.words) == 3 and line.words[1].strip("'\"").upper() == "MARKER":
-            raise self._wrong(line, "whole numbers cannot be read; without the MARKER lines this is their relaxation")
+            if not self.relax:
+                raise self._wrong(line, RELAX)
+            self.inside = line.words[2].strip("'\"").upper() == "INTORG"
+            return
         if len(line.words) not in (3, 5):
             raise self._wrong(
                 line, f"a column is a name and one or two pairs of row and number, got {len(line.words)} words"
@@ -190,6 +203,8 @@ class _Reader:
             self.columns[column] = len(self.columns)
         elif self.columns[column] != len(self.columns) - 1:
             raise self._wrong(line, f"the column {shown(column)} stands twice")
+        if self.inside:
+            self.whole.add(column)
         for row, value in self._pairs(line, line.words[1:]):
             if (column, row) in self.entries:
                 raise self._wrong(line, f"column {shown(column)} has two numbers in row {shown(row)}")
@@ -219,9 +234,11 @@ class _Reader:
 
     def _bound(self, line: Line) -> None:
         kind, words = line.words[0].upper(), line.words[1:]
-        if kind not in SIDES:
-            reason = "whole and semicontinuous variables cannot be read" if kind in WHOLE_BOUNDS else "unknown"
+        whole = kind in WHOLE_BOUNDS
+        if kind not in SIDES and not (whole and self.relax):
+            reason = RELAX if whole else "semicontinuous variables cannot be read" if kind == "SC" else "unknown"
             raise self._wrong(line, f"the bound {shown(line.words[0])}: {reason}; {', '.join(SIDES)} can be read")
+        kind = WHOLE_BOUNDS.get(kind, kind)
         valued = kind in ("UP", "LO", "FX")
         if valued and len(words) in (2, 3):
             named, column, value = len(words) == 3, words[-2], self._number(line, words[-1], infinite=True)
@@ -236,14 +253,19 @@ class _Reader:
             raise self._wrong(line, f"there is no column {shown(column)}")
         if abs(value) >= INFINITE:
             value = float(np.copysign(np.inf, value))
-        for side in SIDES[kind]:
+        if whole:
+            self.whole.add(column)
+        for side in SIDES.get(kind, "lu"):
             if (column, side) in self.bounds:
                 raise self._wrong(line, f"column {shown(column)} has two {'lower' if side == 'l' else 'upper'} bounds")
-            self.bounds[column, side] = value if valued else -np.inf if side == "l" else np.inf
+            least, most = (0.0, 1.0) if kind == "BV" else (-np.inf, np.inf)
+            self.bounds[column, side] = value if valued else least if side == "l" else most
         self.bound_lines[column] = line
 
     def _ends(self) -> Vector:
         """Both bounds of each column, shape (number of columns, 2)."""
+        for name in self.whole - {name for name, _ in self.bounds}:
+            self.bounds[name, "u"] = 1.0
         ends = {
             name: (self.bounds.get((name, "l"), 0.0), self.bounds.get((name, "u"), np.inf)) for name in self.columns
         }
@@ -281,6 +303,7 @@ class _Reader:
             -self.rhs.get(self.objective, 0.0),
             self.maximize,
             np.array([self.rhs.get(name, 0.0) for name in rows]),
+            len(self.whole),
         )
 
     def _row_sides(self, name: str) -> tuple[float, float]:

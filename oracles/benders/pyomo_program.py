@@ -23,7 +23,7 @@ _KNOWN = {
 }  # fmt: skip
 
 
-def pyomo_program(model: ConcreteModel) -> tuple[LinearProgram, Groups]:
+def pyomo_program(model: ConcreteModel, relax: bool = False) -> tuple[LinearProgram, Groups]:
     """Columns, rows, bounds and costs of a Pyomo model, under the names that Pyomo gives: ``ship[mill,Bonn]``.
 
     Fixed variables count as numbers. All constants of a constraint are moved to its right-hand side.
@@ -43,13 +43,15 @@ def pyomo_program(model: ConcreteModel) -> tuple[LinearProgram, Groups]:
     groups: Groups = {}
     places: dict[int, int] = {}
     bounds: list[tuple[float, float]] = []
+    n_whole = 0
     for variable in model.component_data_objects(pyo.Var, descend_into=True):
         called = groups.setdefault(variable.parent_component().name, [])
         if variable.fixed:
             continue
-        if not variable.is_continuous():
+        n_whole += not variable.is_continuous()
+        if n_whole and not relax:
             raise InvalidArgument(
-                f"`model` must be continuous, and the variable {variable.name} is whole: relax it first"
+                f"`model` must be continuous, and the variable {variable.name} is whole: pass relax=True"
             )
         places[id(variable)] = columns[variable.name] = len(columns)
         called.append(variable.name)
@@ -91,4 +93,5 @@ def pyomo_program(model: ConcreteModel) -> tuple[LinearProgram, Groups]:
     row_lower, row_upper = np.array(sides, dtype=float).reshape(-1, 2).T + 0.0  # no -0.0
     matrix = sparse.coo_array((entries[2], entries[:2]), shape=(len(rows), len(columns)), dtype=float)
     told = cost, lower, upper, row_lower, row_upper, sparse.csr_array(matrix), offset
-    return LinearProgram(rows, columns, "objective", "", *told, bool(objectives[0].sense == pyo.maximize)), groups
+    maximize = bool(objectives[0].sense == pyo.maximize)
+    return LinearProgram(rows, columns, "objective", "", *told, maximize, n_whole=n_whole), groups

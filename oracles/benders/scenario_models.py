@@ -27,7 +27,7 @@ _ULP = float(np.finfo(float).eps)
 Programs = dict[Hashable, LinearProgram]  # by the name of the scenario
 
 
-def programs_of_models(models: Any, probabilities: Any) -> tuple[Programs, Groups, Vector]:
+def programs_of_models(models: Any, probabilities: Any, relax: bool) -> tuple[Programs, Groups, Vector]:
     """Linear programs of models, one a scenario, the groups of their variables, and the probabilities."""
     if not isinstance(models, Iterable) or isinstance(models, str):
         raise InvalidArgument(
@@ -43,7 +43,8 @@ def programs_of_models(models: Any, probabilities: Any) -> tuple[Programs, Group
         if not packages & {"linopy", "pyomo"}:
             raise InvalidArgument(f"`models` must be models of linopy or Pyomo, and {scenario!r} is {shown(model)}")
         try:
-            programs[scenario], found = (linopy_program if "linopy" in packages else pyomo_program)(model)
+            read = linopy_program if "linopy" in packages else pyomo_program
+            programs[scenario], found = read(model, relax=relax)
         except InvalidArgument as refusal:
             raise InvalidArgument(f"`models` has the scenario {scenario!r}: {refusal}") from refusal
         groups = groups or found
@@ -55,10 +56,10 @@ def programs_of_models(models: Any, probabilities: Any) -> tuple[Programs, Group
 
 
 def programs_of_dimension(
-    model: Any, dim: str, first_stage: Sequence[str], probabilities: Any
+    model: Any, dim: str, first_stage: Sequence[str], probabilities: Any, relax: bool
 ) -> tuple[Programs, Groups, Vector]:
     """Linear programs of a linopy model that holds all scenarios, along a dimension, and the same as above."""
-    programs, groups, shared = linopy_scenarios(model, dim)
+    programs, groups, shared = linopy_scenarios(model, dim, relax)
     if probabilities is None:
         raise InvalidArgument(f"`probabilities` must be those of the scenarios, {shown(list(programs))}, got None")
     chances = scenario_probabilities(tuple(programs), probabilities)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from oracle_opt.arguments import flag
 from oracle_opt.errors import InvalidArgument, InvalidData
 from oracle_opt.oracles.benders.mps import INFINITE, SIDES, WHOLE_BOUNDS, Line, LinearProgram, read_lines, read_mps
 from oracle_opt.oracles.benders.random_block import RandomBlock
@@ -22,6 +23,7 @@ def read_smps(
     *,
     maximize: bool = False,
     rescale: bool | None = None,
+    relax: bool = False,
 ) -> TwoStageProblem:
     """Read a two-stage stochastic linear program.
 
@@ -40,6 +42,9 @@ def read_smps(
     rescale : bool, optional
         `True` divides the probabilities of each block by their sum, `False` takes them as they are, up to 1e-4 from it.
         By default they must add up to 1 within 1e-9.
+    relax : bool
+        Whether to take whole variables as any numbers: the relaxation of a program in whole numbers, whose minimum lies
+        below. Columns between MARKER lines without bounds lie between 0 and 1 then, as in solvers.
 
     Returns
     -------
@@ -63,7 +68,7 @@ def read_smps(
     for path in (core, time, stochastic):
         if not path.is_file():
             raise InvalidData(f"the file {path} does not exist; core, time and stochastic file belong together")
-    model = read_mps(core)
+    model = read_mps(core, flag("relax", relax))
     n, r = _second_stage(time, core, model)
     early = model.matrix[:r, n:].tocoo()
     if early.nnz:
@@ -74,7 +79,7 @@ def read_smps(
     blocks = [_random_block(stages, block, rescale) for block in _read_stochastic(stochastic)]
     lower, upper = model.row_lower, model.row_upper
     try:
-        return TwoStageProblem(
+        made = TwoStageProblem(
             sign * model.cost[:n],
             stages.q,
             stages.T,
@@ -98,6 +103,8 @@ def read_smps(
         )
     except InvalidArgument as problem:
         raise InvalidData(f"{core}: {problem}") from problem
+    made.n_whole = model.n_whole
+    return made
 
 
 def _beside(core: Path, ending: str) -> Path:

@@ -85,6 +85,8 @@ class TwoStageProblem:
         name.
     """
 
+    n_whole = 0  # variables that are whole in the model, and any numbers here
+
     def __init__(
         self,
         c: ArrayLike,
@@ -201,6 +203,7 @@ class TwoStageProblem:
         probabilities: Sequence[float] | Mapping[Hashable, float] | None = None,
         blocks: str | None = None,
         size: int = 1,
+        relax: bool = False,
     ) -> TwoStageProblem:
         """Split a model of linopy into two stages.
 
@@ -230,6 +233,9 @@ class TwoStageProblem:
         size : int
             With `blocks`: how many successive coordinates are one block.
 
+        relax : bool
+            Whether to take whole variables as any numbers: the relaxation of the model, whose minimum lies below.
+
         Returns
         -------
         TwoStageProblem
@@ -246,18 +252,18 @@ class TwoStageProblem:
         if scenario_dim is not None and blocks is not None:
             raise InvalidArgument("`blocks` must come without `scenario_dim`: one of the two cuts the second stage")
         if scenario_dim is not None:
-            programs, groups, chances = programs_of_dimension(model, scenario_dim, first_stage, probabilities)
+            programs, groups, chances = programs_of_dimension(model, scenario_dim, first_stage, probabilities, relax)
             return cls._joined(programs, groups, first_stage, chances, tuple(programs), "model")
         if probabilities is not None:
             raise InvalidArgument("`probabilities` must come with `scenario_dim`, the dimension of the scenarios")
-        program, groups = linopy_program(model)
+        program, groups = linopy_program(model, relax=relax)
         if blocks is None:
             return cls._of(program, stages(program, groups, first_stage))
         is_first = stages(program, groups, first_stage).first
         return cls._in_blocks(program, blocks_along(model, is_first, text("blocks", blocks), size))
 
     @classmethod
-    def from_pyomo(cls, model: ConcreteModel, first_stage: Sequence[str]) -> TwoStageProblem:
+    def from_pyomo(cls, model: ConcreteModel, first_stage: Sequence[str], relax: bool = False) -> TwoStageProblem:
         """Split a deterministic model of Pyomo into two stages, as `from_linopy` does.
 
         Rows and columns have their names in Pyomo, such as ``demand[Bonn]``. A right-hand side is what a constraint's
@@ -271,6 +277,9 @@ class TwoStageProblem:
             Names of the variables that are decided before the scenario is known: of all entries of one, "capacity", or
             of a single one, "capacity[mill]".
 
+        relax : bool
+            Whether to take whole variables as any numbers: the relaxation of the model, whose minimum lies below.
+
         Returns
         -------
         TwoStageProblem
@@ -283,7 +292,7 @@ class TwoStageProblem:
         InvalidArgument
             Another model, unknown names, a stage without variables or rows.
         """
-        program, groups = pyomo_program(model)
+        program, groups = pyomo_program(model, flag("relax", relax))
         return cls._of(program, stages(program, groups, first_stage))
 
     @classmethod
@@ -292,6 +301,7 @@ class TwoStageProblem:
         models: Sequence[Model | ConcreteModel] | Mapping[Hashable, Model | ConcreteModel],
         first_stage: Sequence[str],
         probabilities: Sequence[float] | Mapping[Hashable, float] | None = None,
+        relax: bool = False,
     ) -> TwoStageProblem:
         """Join models of linopy or Pyomo, one a scenario, that differ in numbers alone.
 
@@ -310,6 +320,9 @@ class TwoStageProblem:
             Probabilities of the scenarios, or names of scenarios and these. Default: those that mpi-sppy has attached
             to Pyomo models, ``_mpisppy_probability``, else equal ones.
 
+        relax : bool
+            Whether to take whole variables as any numbers: the relaxation of the model, whose minimum lies below.
+
         Returns
         -------
         TwoStageProblem
@@ -323,7 +336,7 @@ class TwoStageProblem:
             As for `from_pyomo`. Also models that differ elsewhere: in their variables or rows, the sense, the first
             stage, or in whether a row has a side. Bounds of the second stage that differ become rows.
         """
-        programs, groups, chances = programs_of_models(models, probabilities)
+        programs, groups, chances = programs_of_models(models, probabilities, flag("relax", relax))
         return cls._joined(programs, groups, first_stage, chances, tuple(models) if isinstance(models, Mapping) else ())
 
     @classmethod
@@ -422,7 +435,7 @@ class TwoStageProblem:
         cost, offset = sign * program.cost + 0.0, sign * program.offset + 0.0  # no -0.0
         x, y, before, after = found.first, found.second, found.first_rows, found.second_rows
         columns, rows = np.array(list(program.columns), dtype=object), np.array(list(program.rows), dtype=object)
-        return cls(
+        made = cls(
             cost[x],
             cost[y],
             program.matrix[after][:, x],
@@ -443,6 +456,8 @@ class TwoStageProblem:
             first_row_names=rows[before].tolist(),
             maximize=program.maximize,
         )
+        made.n_whole = program.n_whole
+        return made
 
     def with_scenarios(self, scenarios: DataFrame, *further: DataFrame) -> TwoStageProblem:
         """Return this program with the scenarios of a table, or of several that are independent of each other.
