@@ -262,7 +262,7 @@ WRONG = {
     "pyomo, whole": (
         "pyomo",
         lambda m: m.add_component("open", pyo.Var(domain=pyo.Binary)),
-        "must be continuous, and the variable open is whole: relax it first",
+        "must be continuous, and the variable open is whole: pass relax=True",
     ),
     "pyomo, product": (
         "pyomo",
