@@ -2,6 +2,7 @@
 
 from oracle_opt.oracles.benders import (
     BendersOracle,
+    CVaR,
     Estimate,
     RandomBlock,
     SecondStageSolutions,
@@ -89,6 +90,7 @@ __all__ = [
     "SMOMKL",
     "Bank",
     "BendersOracle",
+    "CVaR",
     "Cone",
     "ConicOracle",
     "ConicProblem",

@@ -32,7 +32,7 @@ from oracle_opt.oracles import (
     MulticommodityFlowOracle,
     ProductBank,
 )
-from oracle_opt.oracles.benders import BendersOracle, RandomBlock, TwoStageProblem
+from oracle_opt.oracles.benders import BendersOracle, CVaR, RandomBlock, TwoStageProblem
 from oracle_opt.oracles.conic import ConicOracle, Nonnegative, SecondOrder, SemiInfiniteOracle, Zero
 from oracle_opt.oracles.lagrangian import FacilityLocationOracle, HeldKarpOracle, LagrangianOracle, RelaxedSolution
 from oracle_opt.oracles.mkl import (
@@ -126,6 +126,7 @@ ORACLES = {
             "n_summands": 1,
             "radius": 1e6,
             "warm": None,
+            "risk": None,
         },
         {
             "problem": [TwoStageProblem(**sells(offset=0.25, blocks=DEMANDS))],  # the case below changes all of it
@@ -133,6 +134,7 @@ ORACLES = {
             "seed": [1],
             "n_summands": [2],
             "warm": [ANSWERED],
+            "risk": [CVaR(0.9), CVaR(0.9, 0.5), CVaR(0.8)],
         },
         WORKERS
         | {

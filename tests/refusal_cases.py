@@ -234,7 +234,7 @@ CASES = {
     "BendersOracle": Case(
         O.BendersOracle,
         {"problem": TWO_STAGE},
-        {"n_samples": "none", "n_summands": "none", "parts": "none", "warm": "none"},
+        {"n_samples": "none", "n_summands": "none", "parts": "none", "warm": "none", "risk": "none"},
     ),
     "TwoStageProblem": Case(
         O.TwoStageProblem,
@@ -262,6 +262,7 @@ CASES = {
             "sections": "none",
         },
     ),
+    "CVaR": Case(O.CVaR, {"level": 0.9}),
     "RandomBlock": Case(
         O.RandomBlock,
         {"probabilities": [0.5, 0.5], "rows": [0], "rhs": [[1.0], [2.0]]},

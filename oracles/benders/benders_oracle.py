@@ -25,6 +25,7 @@ from oracle_opt.oracles.benders.dual_simplex import LARGEST, small_enough
 from oracle_opt.oracles.benders.first_stage import first_stage, first_stage_bounds, first_stage_point
 from oracle_opt.oracles.benders.infeasible_scenarios import depends_on_x
 from oracle_opt.oracles.benders.prices import price_frame, prices
+from oracle_opt.oracles.benders.risk import CVaR
 from oracle_opt.oracles.benders.scenario_data import ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, SECTION, VERTEX_OF, VERTICES
 from oracle_opt.oracles.benders.scenario_proof import cut_excess
@@ -112,6 +113,9 @@ class BendersOracle(Oracle):
         An oracle that has answered, on a problem with the same second stage but for right-hand sides, technology matrix
         and probabilities. The dual vertices that it knows are known from the start, and `shifted` makes cuts of them.
         Where costs or W differ, those of its bases are that are still dual feasible.
+    risk : CVaR, optional
+        What the scenarios' costs count as in place of their mean; `problem` is then the program that it makes, in which
+        the first stage has one variable more.
 
     Attributes
     ----------
@@ -156,8 +160,11 @@ class BendersOracle(Oracle):
         executor: Executor | None = None,
         parts: int | None = None,
         warm: BendersOracle | None = None,
+        risk: CVaR | None = None,
     ) -> None:
         instance("problem", problem, TwoStageProblem, "a TwoStageProblem; BendersOracle.from_smps reads files")
+        if risk is not None:
+            problem = instance("risk", risk, CVaR, "a measure of risk such as CVaR(0.9)").of(problem)
         self.maximizes = problem.maximize
         if problem.n_whole:
             side = "above" if problem.maximize else "below"
