@@ -1,7 +1,5 @@
 """The function that most tests minimize: the largest of affine pieces; and its minimum."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

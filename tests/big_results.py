@@ -1,7 +1,5 @@
 """Results of a study that was never run, as large as wanted, for tests of the report."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """Results written down by hand, for tests of definitions: gaps after each call, and how the runs ended."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

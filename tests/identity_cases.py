@@ -1,7 +1,5 @@
 """What the tables of identities are made of: data, and how to change them by the least there is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

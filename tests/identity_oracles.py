@@ -1,7 +1,5 @@
 """Oracles, and each of their arguments changed by the least there is, or exempt with a reason."""
 
-from __future__ import annotations
-
 import numpy as np
 from identity_cases import (
     BANK,

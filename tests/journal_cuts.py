@@ -1,7 +1,5 @@
 """Cuts that hold something in every field, and whether two cuts hold the same."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

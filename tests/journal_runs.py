@@ -1,7 +1,5 @@
 """What the tests of journals share: an oracle that counts, a function, and whether two histories are the same."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

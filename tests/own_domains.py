@@ -1,7 +1,5 @@
 """Domains as a user writes them, and what each serves for."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

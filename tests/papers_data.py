@@ -1,7 +1,5 @@
 """What the tests of reproduced figures share: made-up data, figures by row and column, and values by scikit-learn."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

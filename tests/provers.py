@@ -1,7 +1,5 @@
 """Generators that prove bounds of any convex function from values and slopes, as the library offers them."""
 
-from __future__ import annotations
-
 import inspect
 
 from oracle_opt import FeasibilityCut, QueryPointGenerator, generators

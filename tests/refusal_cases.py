@@ -1,7 +1,5 @@
 """The right call of every public constructor, and what its parameters take besides."""
 
-from __future__ import annotations
-
 import inspect
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Small Lagrangian relaxations with all their relaxed solutions, in fractions, and the claims of their cuts."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product

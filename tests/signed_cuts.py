@@ -1,7 +1,5 @@
 """An oracle whose cuts carry a number as their witness, so that each claim of a proof can be traced to its answer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Results of a small study made by hand from runs of `minimize`, for tests of what is made of them."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """SPG-GMKL and PGD for a sum of kernels under the squared lp norm, from the paper alone, on scikit-learn's SVM."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Instances and generators for tests of studies, in a module that worker processes can import."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -3,8 +3,6 @@
 A new generator joins by one line in `GENERATORS`. Which problems it runs on, and how close it must come, is data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

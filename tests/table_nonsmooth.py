@@ -1,7 +1,5 @@
 """The classic nonsmooth functions that the library ships, for the table of problems; and what a problem is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

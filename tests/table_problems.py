@@ -1,7 +1,5 @@
 """Problems with known optima, for the conformance tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

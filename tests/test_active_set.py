@@ -1,7 +1,5 @@
 """Column generation: the optimum of all variables from questions about few of them."""
 
-from __future__ import annotations
-
 from math import inf
 
 import numpy as np

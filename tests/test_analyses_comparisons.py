@@ -1,7 +1,5 @@
 """What a ranking is worth, by hand: halves of the problems, a budget, an older study."""
 
-from __future__ import annotations
-
 from math import inf
 
 import numpy as np

@@ -1,7 +1,5 @@
 """When a run counts as having reached an accuracy, and what it cost, on histories written down by hand."""
 
-from __future__ import annotations
-
 from math import inf, nan
 
 import numpy as np

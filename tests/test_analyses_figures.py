@@ -1,7 +1,5 @@
 """Curves as pictures: what is drawn, in which look, in which files."""
 
-from __future__ import annotations
-
 import re
 import sys
 from itertools import combinations

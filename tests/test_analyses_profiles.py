@@ -1,7 +1,5 @@
 """Profiles on cases computed by hand, against an independent implementation, and by their properties."""
 
-from __future__ import annotations
-
 from math import inf, log2
 
 import numpy as np

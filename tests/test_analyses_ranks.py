@@ -1,7 +1,5 @@
 """Ranks and their tests, by hand, against scipy, and by their properties."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import inf, log, sqrt
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Targets, areas, means, correlations and weights, on numbers computed by hand."""
 
-from __future__ import annotations
-
 from math import exp, inf, log, log10, nan
 
 import numpy as np

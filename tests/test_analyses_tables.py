@@ -1,7 +1,5 @@
 """Tables as data, Markdown and CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """What `AnalyticCenter` promises beyond the conformance tests: few Newton steps, sparse points, few calls."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from table_problems import PROBLEMS

@@ -1,7 +1,5 @@
 """Pairs of answers that contradict each other, in either order, from just inside to just outside of the tolerances."""
 
-from __future__ import annotations
-
 import copy
 import re
 

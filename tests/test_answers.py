@@ -1,7 +1,5 @@
 """Kinds of answers: a user's own with its oracle and generator, what is refused, and that the core knows none."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The same problem is decided by asking: what a certificate or a folder of runs holds, against fresh answers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

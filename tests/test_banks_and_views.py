@@ -1,7 +1,5 @@
 """Every bank, seen through every view, is its kernels: sums and forms against long double, errors as stated."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

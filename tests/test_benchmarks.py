@@ -1,7 +1,5 @@
 """The runner of the benchmarks knows every script, and every script has its place on the page."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from math import inf

@@ -1,7 +1,5 @@
 """HiGHS' solution of all scenarios together, asked first: nothing of it is believed, and what is proven of it holds."""
 
-from __future__ import annotations
-
 from time import perf_counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Second stages that are too large for inverses of their bases: HiGHS solves each scenario from its last basis."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

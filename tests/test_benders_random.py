@@ -1,7 +1,5 @@
 """Random two-stage programs with rows of every sense in both stages, against one linear program over all scenarios."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

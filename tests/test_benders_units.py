@@ -1,7 +1,5 @@
 """Finite bounds of x count in all units; the radius stands in for infinite ones alone, and is told where it matters."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog

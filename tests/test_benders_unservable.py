@@ -1,7 +1,5 @@
 """A scenario that no first stage serves makes the program empty, and is named; rounding alone does not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The four proofs one by one, the cut pool's minorants, and the tracker's bookkeeping."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from affine_pieces import least_of_pieces

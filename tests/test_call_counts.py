@@ -1,7 +1,5 @@
 """How many functions of this library a call of the oracle costs: counts, the same on every machine, that only fall."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

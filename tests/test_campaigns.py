@@ -1,7 +1,5 @@
 """Samples of campaigns: never empty, the same whatever else is run, and all cases on demand."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Compiled Newton steps to analytic centers: those in Python, which sparse rows take, are the reference."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where rounding could part what a run claims from what its certificate proves: certificates lose next to nothing."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Certificates whose cuts or value lost their witness: refused, unless a note says that they are taken as given."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The generator that `minimize` chooses: the rule line by line, that it can serve, and what the result says of it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

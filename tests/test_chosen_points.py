@@ -1,7 +1,5 @@
 """The kernels of a bank on some of its points are those kernels, cut down: whatever is asked of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

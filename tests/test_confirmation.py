@@ -1,7 +1,5 @@
 """What a run is asked before it states success: its value from the data, and probes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Every generator on every problem gives a certificate that holds, and whose cuts are answers of the oracle."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every generator keeps the contract that `check_generator` checks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from table import GENERATORS, Entry, sampled

@@ -1,7 +1,5 @@
 """Every generator on every problem: valid bounds, honest counts, convergence where it is claimed."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A solver's solution asked first: nothing of it is believed, and what is proven of it holds."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Claims of conic programs are proven from witness and data, and forged ones are not; truth comes from Clarabel."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal, getcontext
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Rows of a conic problem that hold always, never, or up to a tolerance, and what the domain takes up of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Oracles that lie are caught when their answers contradict each other; honest ones, with errors or rounding, never."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The pool of cuts with summands: its minorants, its tangents and what it forgets, against sums made by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

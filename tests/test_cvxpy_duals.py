@@ -1,7 +1,5 @@
 """After a run a cvxpy problem has its values and multipliers, with the signs and shapes of cvxpy's own solvers."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Real worker processes of Dask: the same bits whatever their number, killed workers, overhead that can be counted."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from worker_parts import KillingBank, LimitedBank, Recipe, limit_memory, rbf, stack

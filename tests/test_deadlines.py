@@ -1,7 +1,5 @@
 """`max_seconds` ends the generator's own work, too: every master asks how much time is left."""
 
-from __future__ import annotations
-
 from time import perf_counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sets without interior, gaps at rounding, points far away: each run ends in words that are true."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from affine_pieces import largest

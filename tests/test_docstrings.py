@@ -1,7 +1,5 @@
 """Docstrings of all public names, held against numpydoc's checks; the API pages of the site are made of them."""
 
-from __future__ import annotations
-
 import enum
 import importlib
 import inspect

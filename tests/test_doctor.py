@@ -1,7 +1,5 @@
 """What `oracle-opt doctor` finds: nothing where all is well, and each thing that is broken."""
 
-from __future__ import annotations
-
 import sys
 from importlib import metadata
 

@@ -1,7 +1,5 @@
 """Domains: projections against a QP solver and by hypothesis, linear minimization, containment, misuse."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The loop: stopping, misuse, what is kept when something goes wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

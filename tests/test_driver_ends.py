@@ -1,7 +1,5 @@
 """Where a run ends and what it reports, computed again from the cuts it kept; each kind of wrong cut is refused."""
 
-from __future__ import annotations
-
 import types
 from dataclasses import replace
 

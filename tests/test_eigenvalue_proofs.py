@@ -1,7 +1,5 @@
 """The stated error of a largest eigenvalue is a proof: against higher precision, and where Lanczos is wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

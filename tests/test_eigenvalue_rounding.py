@@ -1,7 +1,5 @@
 """Bounds on rounding in the proofs of largest eigenvalues: they hold where all errors add up, and are close."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

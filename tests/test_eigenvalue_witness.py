@@ -1,7 +1,5 @@
 """Witnesses of largest eigenvalues: what is proven holds in fractions, whatever the witness; forged claims are not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

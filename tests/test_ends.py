@@ -1,7 +1,5 @@
 """What an end says: optima of 0, gaps of rounding, stalls, promises at whose edge the best point lies."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from provers import FAST

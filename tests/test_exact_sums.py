@@ -1,7 +1,5 @@
 """Sums without rounding, and bounds on rounding that hold."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers in extended precision hold what the same formula gives in fractions, and lose far less than floats."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

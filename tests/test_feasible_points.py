@@ -1,7 +1,5 @@
 """What feasibility cuts say: the nearest feasible point by Clarabel, emptiness in exact arithmetic."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import cvxpy as cp

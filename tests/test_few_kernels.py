@@ -1,7 +1,5 @@
 """Answers on some kernels: exact there, and never too low a form elsewhere."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

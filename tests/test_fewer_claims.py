@@ -1,7 +1,5 @@
 """Of the thousands of cuts of an average as few stand in a certificate as prove the same."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from signed_cuts import Signed

@@ -1,7 +1,5 @@
 """The tables of docs/findings.md are what the runs say."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from pathlib import Path

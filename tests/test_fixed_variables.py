@@ -1,7 +1,5 @@
 """A `Box` whose bounds are equal in some variables: every generator that serves boxes, against HiGHS and Clarabel."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The formula of kernel learning in floats, of which cuts are made: no more than fractions prove, and hardly less."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial

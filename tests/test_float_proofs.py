@@ -1,7 +1,5 @@
 """Proofs of kernel weights that count in floats: never less than in fractions, and no decision differs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import isfinite
 

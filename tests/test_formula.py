@@ -1,7 +1,5 @@
 """The one formula of kernel learning against what it is said to be, counted in fractions that know nothing of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product

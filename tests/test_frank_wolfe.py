@@ -1,7 +1,5 @@
 """Conditional gradients: what theorems say of every run, and that queries are the mixes they are meant to be."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

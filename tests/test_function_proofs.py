@@ -1,7 +1,5 @@
 """Cuts and values of the suite's functions are proven from formulas; what is proven of forged ones is true."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """What the driver says of a generator whose answers break a rule: it names the rule, and asks the oracle nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Words of generators: read as written, and nothing in them is ever evaluated."""
 
-from __future__ import annotations
-
 import sys
 from math import inf
 

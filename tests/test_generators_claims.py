@@ -1,7 +1,5 @@
 """Methods that make minorants themselves, or hand cuts to others: each of their claims is an answer of the oracle."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What theorems say of methods: an adversary that none beats, and runs that stay within their guarantees."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Quadratic programs with many equations that depend on each other nearly, are degenerate or badly scaled."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

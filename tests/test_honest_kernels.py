@@ -1,7 +1,5 @@
 """Honest runs of kernel learning are not accused: large C, entries known to an error, stores in float32."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

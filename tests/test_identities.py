@@ -1,7 +1,5 @@
 """Identities: every constructor argument that changes answers changes the identity, by one bit of one entry."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

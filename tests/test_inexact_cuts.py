@@ -1,7 +1,5 @@
 """Oracles that err within the error they state: the bounds still hold. Oracles that lie: it is noticed."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a vector proves of infeasibility holds: against points that are feasible, and against exact arithmetic."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Functions that are +inf at some query points, NaN, and questions that come again."""
 
-from __future__ import annotations
-
 import inspect
 import itertools
 from functools import cache

@@ -1,7 +1,5 @@
 """Journals: killed at any byte and resumed, refused when they belong to another run."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import warnings

@@ -1,7 +1,5 @@
 """What is compared before a journal is gone on with: the last answer, asked for again."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from journal_runs import absolute

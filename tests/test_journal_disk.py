@@ -1,7 +1,5 @@
 """Journals on disks: what is flushed, full disks, one run at a time, processes that are killed or fork."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

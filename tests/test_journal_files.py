@@ -1,7 +1,5 @@
 """The file of a journal: every bit counts, one run at a time, full disks, and all that a cut can hold."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

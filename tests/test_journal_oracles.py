@@ -1,7 +1,5 @@
 """Journals of runs of every kind of oracle."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

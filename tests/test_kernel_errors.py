@@ -3,8 +3,6 @@
 The truth of a run in single precision is the same problem in double precision, whose bounds are proven by themselves.
 """
 
-from __future__ import annotations
-
 import pickle
 from math import inf
 

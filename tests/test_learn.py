@@ -1,7 +1,5 @@
 """Estimators of multiple kernel learning: what they find is what other solvers find, and little is kept of it."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Callbacks of scikit-learn see every oracle call with an estimator fitted so far, and may end a run."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris

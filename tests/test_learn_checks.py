@@ -1,7 +1,5 @@
 """Every check that scikit-learn has for estimators passes, no failure expected: weights that count rows, too."""
 
-from __future__ import annotations
-
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 

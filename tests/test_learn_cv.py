@@ -1,7 +1,5 @@
 """MKLClassifierCV chooses what GridSearchCV chooses, from one bank a fold; searches, weights, groups and stacks."""
 
-from __future__ import annotations
-
 from math import inf
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bad input of estimators is refused in words that say what was got, where, and what to do."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

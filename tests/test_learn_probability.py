@@ -1,7 +1,5 @@
 """Probabilities: sigmoid and softmax are the most likely ones, ranks stay, and repeated rows are weights."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar

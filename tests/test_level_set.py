@@ -1,7 +1,5 @@
 """The level method: how its level adapts, and that the query point is in the level set."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

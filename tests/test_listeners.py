@@ -1,7 +1,5 @@
 """Who takes part in a run: journal, log, display and listeners of a user's own, by one interface, however it ends."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from pathlib import Path

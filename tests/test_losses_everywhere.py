@@ -4,8 +4,6 @@ The truth knows nothing of duals: hyperplanes, a bias and the loss by its defini
 entry of a table.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from contextlib import suppress

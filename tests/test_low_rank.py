@@ -1,7 +1,5 @@
 """The low-rank start of the spectral bundle: against Clarabel, on hard corners of max-cut, and its count of work."""
 
-from __future__ import annotations
-
 from math import inf
 
 import cvxpy as cp

@@ -1,7 +1,5 @@
 """Conic problems of many rows or cones: the same answers as from few, bounds that hold, and little memory."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

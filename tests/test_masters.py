@@ -1,7 +1,5 @@
 """The masters against independent solvers: level projection, nonnegative quadratic, analytic center, linear program."""
 
-from __future__ import annotations
-
 import copy
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Oracles that keep the products of the kernels in place of a combined kernel: the dense ones' answers, and proofs."""
 
-from __future__ import annotations
-
 import pickle
 from math import inf
 from time import perf_counter

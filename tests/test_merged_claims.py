@@ -1,7 +1,5 @@
 """One claim in place of an average: the mean of dual variables proves at least what the mean of the cuts does."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

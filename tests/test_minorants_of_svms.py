@@ -1,7 +1,5 @@
 """Minorants of kernel learning hold also where the SVM's point does not quite add up to what it should."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize as scipy_minimize

@@ -1,7 +1,5 @@
 """Runs of kernel learning, from the first call to a file that is checked against the data: both ways of counting."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from test_losses_everywhere import FORMULATIONS, KERNELS, LABELS, LOSSES, PAIRS, optimum

@@ -1,7 +1,5 @@
 """l1-MKL on real data: the eight UCI sets of Wulff & Ong (2014), and four certified optima."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

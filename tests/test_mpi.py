@@ -1,7 +1,5 @@
 """Scenarios of a two-stage program, solved by the processes of MPI."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Cuts of the summands of a function: their linear program, its proof, and what each method makes of them."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Compiled Newton steps over bounds alone: those in Python, which all other domains take, are the reference."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

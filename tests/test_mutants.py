@@ -1,7 +1,5 @@
 """The small wrong changes of tools/mutants.py: in their place, one at a time, nothing that only reads."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util

@@ -1,7 +1,5 @@
 """The rules of NewtonBundle: when it hands over, which curvature it takes, and that wrong curvature proves nothing."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

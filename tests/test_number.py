@@ -1,7 +1,5 @@
 """Numbers of proofs: floats hold what the same formula gives in fractions, whatever it is made of."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from fractions import Fraction

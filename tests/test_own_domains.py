@@ -1,7 +1,5 @@
 """Domains as a user writes them, with every generator whose needs they answer; none is asked for its class."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from pathlib import Path

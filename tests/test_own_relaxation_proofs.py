@@ -1,7 +1,5 @@
 """What a user's own functions prove of a user's own relaxation."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

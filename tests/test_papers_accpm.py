@@ -1,7 +1,5 @@
 """Wulff & Ong (2014): its stopping rule, kernels, level and figures, again: by plain formulas and by scikit-learn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Figures of the experiments, again: by hand from made-up runs, by scikit-learn from the learned weights."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from papers_data import QUICK, figures, made_up_studies

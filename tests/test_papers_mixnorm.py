@@ -1,7 +1,5 @@
 """Mixed norms on many classes: the votes, the sparsity and the gains, again by scikit-learn and by hand."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figures of the experiments on products of kernels, and of how C is chosen, by scikit-learn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from papers_data import QUICK, figures, made_up_studies, svm_value

@@ -1,7 +1,5 @@
 """Figures of the experiment on growth: what is run, what is counted, and the papers' figures beside it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from papers_data import QUICK, figures, made_up_studies

@@ -1,7 +1,5 @@
 """Figures of the experiments on SMO-MKL, again: from made-up runs by hand, from learned weights by scikit-learn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from papers_data import QUICK, figures, made_up_studies

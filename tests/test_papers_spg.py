@@ -1,7 +1,5 @@
 """The experiments on SPG-GMKL: figures from made-up runs, problems by scikit-learn, the method by one written anew."""
 
-from __future__ import annotations
-
 from math import inf
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables 3, 6, 11 and Figures 1, 2 of Jain et al. (2012): what is run, what is counted, and what is said of it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

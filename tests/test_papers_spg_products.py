@@ -1,7 +1,5 @@
 """Products of kernels on the large sets: which points and kernels, C, what is counted and what is said of it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Averages of averages of cuts: the same claims as one by one, in bounded memory."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import pickle

@@ -1,7 +1,5 @@
 """Planned subgradient steps: their lengths, as Volgenant and Jonker (1982) say."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

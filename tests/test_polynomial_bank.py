@@ -1,7 +1,5 @@
 """Polynomial kernels on the fly, banks joined, and the kernels of `uci_bank` on the fly."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Readers of the public collections: what cannot be read is refused by its line, at once, and nothing is left out."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

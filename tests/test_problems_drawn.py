@@ -1,7 +1,5 @@
 """The minima of problems that are drawn, by solvers and enumerations that know nothing of how they were made."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from math import isfinite
 

@@ -1,7 +1,5 @@
 """Problems of multiple kernel learning: splits, measures by scikit-learn, lists, and what tells problems apart."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

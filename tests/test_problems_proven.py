@@ -1,7 +1,5 @@
 """The table of proofs that ships with the library: it is of the problems as they are, and of their stated minima."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The suite of problems: every instance can be made, its cuts are true and its optimum lies between bounds of ours."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import subprocess

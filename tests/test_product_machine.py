@@ -1,7 +1,5 @@
 """Products of kernels on points without a matrix of all: the dense oracle's answers, and proofs of their errors."""
 
-from __future__ import annotations
-
 import pickle
 import tracemalloc
 from time import perf_counter

@@ -1,7 +1,5 @@
 """Sums of proofs: rounded once where that is said, exact where floats hold them, and never beyond their ends."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import pairwise
 

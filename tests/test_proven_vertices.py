@@ -1,7 +1,5 @@
 """Vertices that are proven in floats or in fractions: never below the truth, and close to it in all units."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

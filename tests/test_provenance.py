@@ -1,7 +1,5 @@
 """What a lower bound is made of: claims that are true, and whose combination proves it in exact arithmetic."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The proximal bundle method, and its peers, on a stochastic program with a cut per scenario."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is published comes from runs whose certificate holds: studies, and tables of benchmarks."""
 
-from __future__ import annotations
-
 import runpy
 from math import inf, nan
 from pathlib import Path

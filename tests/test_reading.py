@@ -1,7 +1,5 @@
 """What a file can do wrong ends in InvalidData with file, line and reason; what is right is read as it stands."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

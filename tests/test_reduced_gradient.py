@@ -1,7 +1,5 @@
 """SimpleMKL's method at kinks, where one subgradient gives no descent, and how its iterations are counted."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

@@ -5,8 +5,6 @@ the library that belongs elsewhere and some more. What it may take is named in t
 one of the errors of the library, one that names the argument in backticks.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 

@@ -1,7 +1,5 @@
 """Certificates of Lagrangian relaxations: written, read, and examined against the data; truth from other solvers."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What relaxed solutions prove of Lagrangian duals, against every relaxed solution there is, in fractions."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """A small part of each campaign of benchmarks/reliability: nothing fails, and the page has a place for each."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

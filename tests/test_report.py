@@ -1,7 +1,5 @@
 """The report of a study as a file: what is in it, how small it is, that names and numbers of any kind do no harm."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import importlib

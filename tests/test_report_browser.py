@@ -1,7 +1,5 @@
 """The report in a real browser: figures are drawn, filters and legends work, numbers are Python's."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from math import inf

@@ -1,7 +1,5 @@
 """Frames of results: what stays when runs are chosen or put together."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 from small_results import small_results

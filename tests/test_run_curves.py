@@ -1,7 +1,5 @@
 """Pictures of runs: calls beside seconds, bands, and looks that differ."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

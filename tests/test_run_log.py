@@ -1,7 +1,5 @@
 """What `log=` writes, and what a result says of the time and memory of its run."""
 
-from __future__ import annotations
-
 import logging
 import pickle
 import re

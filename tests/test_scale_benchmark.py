@@ -1,7 +1,5 @@
 """The benchmark of scale: its generated points, its rows in processes of their own, kills, and what is missing."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import sys

@@ -1,7 +1,5 @@
 """Linear constraints without number: optima of cvxpy and of grids, bounds that hold, answers that are refused."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

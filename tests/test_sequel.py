@@ -1,7 +1,5 @@
 """What follows the generator that `minimize` chose: smoothness, kinks, errors, ends are seen, and nothing is lost."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Banks priced by the workers of an executor: the numbers, the bits, the bytes, and what goes wrong."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """Machines that share the weights of their kernels: against Clarabel, the rules of oracles, and one machine alone."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

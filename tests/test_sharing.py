@@ -1,7 +1,5 @@
 """One oracle, one generator, one run at a time; and what an exception, of whatever kind, leaves behind."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import threading

@@ -1,7 +1,5 @@
 """The documentation as a site: built with warnings as errors, whole, and readable without a network."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import re

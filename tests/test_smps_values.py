@@ -1,7 +1,5 @@
 """What outcomes of an SMPS file leave out: values that differ from the core's, read and solved."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Forms of the spectral master: products of sparse matrices, of dense ones, in the multipliers; the model whole."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Steps of the spectral bundle that would leave the ball in which a minimizer is promised."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What the bounds of runs on largest eigenvalues are made of: claims with witnesses, proven to a billionth."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Stores of runs: nothing leaves their folder or is deleted unasked, damage is noticed; workers die, too."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """The certificate files of the suite of problems: each holds, and small ones are proven from the data."""
 
-from __future__ import annotations
-
 from functools import partial
 from math import isfinite
 from pathlib import Path

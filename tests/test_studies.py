@@ -1,7 +1,5 @@
 """Studies: what a run is, what a folder keeps, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """The comparison of Wulff & Ong (2014), a study of l1-MKL on random splits, and its files."""
 
-from __future__ import annotations
-
 import json
 import os
 

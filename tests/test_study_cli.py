@@ -1,7 +1,5 @@
 """Studies on the command line: files, own oracles and generators, the report."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Which seconds a study charges: by clocks that only the oracle moves, told by every label, never mixed unseen."""
 
-from __future__ import annotations
-
 import json
 import time
 import warnings

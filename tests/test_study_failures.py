@@ -1,7 +1,5 @@
 """Studies of which runs fail, or all of them, in every way to run them; and functions of a seed of every form."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Grids of runs: processes, executors, kills, full disks, two processes on one folder."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

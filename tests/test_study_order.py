@@ -1,7 +1,5 @@
 """Names stand in the order in which a study was given them, in frames, tables, figures and what is read again."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Some kernels of a bank, blocks of their sum, faces of domains, and answers on some coordinates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

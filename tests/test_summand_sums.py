@@ -1,7 +1,5 @@
 """Summands whose slopes cancel to rounding are honest; what is more than rounding is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Witnesses of kernel learning: honest claims lose rounding alone, and what forged ones prove is true."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

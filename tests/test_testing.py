@@ -1,7 +1,5 @@
 """Every shipped domain, oracle and generator passes what `oracle_opt.testing` asks of a plug-in."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Broken domains are caught by `check_domain`, each with the message that says what is wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Broken generators are caught by `check_generator`, each with the message that says what is wrong."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Broken oracles are caught by `check_oracle`, each with the message that says what is wrong."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

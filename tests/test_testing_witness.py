@@ -1,7 +1,5 @@
 """Proofs of cuts and parts of minorants that are wrong: `check_oracle` and `check_generator` say so."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Linear programs cut into blocks: the split has the minimum of the whole, and sections are proven."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

@@ -4,8 +4,6 @@ What rounding makes of such a run goes with the sizes of its targets and slopes,
 so what an oracle claims has to be true to the last digit, and what proves it must add nothing where a function is 0.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

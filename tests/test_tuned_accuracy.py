@@ -1,7 +1,5 @@
 """Cutting planes that ask the oracle for no more accuracy than the gap needs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tiny_kernels import tiny_mixed_norm, tiny_mixed_norm_optimum

@@ -1,7 +1,5 @@
 """Conic problems without a minimum: a direction in which they fall without end is proven, and never of one that has."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

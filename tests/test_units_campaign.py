@@ -1,7 +1,5 @@
 """Problems of known optimum whose rows, variables and objective each get a unit of their own, over ten decades."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import cvxpy as cp

@@ -1,7 +1,5 @@
 """Scenarios and relaxed problems done by the workers of an executor: the same bits, whoever does them."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial

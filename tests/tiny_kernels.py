@@ -1,7 +1,5 @@
 """Kernel learning on twelve points, with the optima of a conic solver: problems of the conformance tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernel learning of other kinds on twelve points, with the optima of a conic solver."""
 
-from __future__ import annotations
-
 import numpy as np
 from tiny_kernels import roots_of, tiny_bank
 

@@ -1,7 +1,5 @@
 """What tests of executors send to workers, who import it from here: banks, and tasks that go wrong."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
