@@ -402,12 +402,11 @@ class Polyhedron(Domain):
             rows = self.equality_matrix * self._units / self._norms[len(self.b) :, None]
             away -= least_squares(rows, rows @ away)
         away *= self._units
-        rows = np.vstack([self.A, np.eye(self.dimension), -np.eye(self.dimension)])
-        room = np.maximum(np.r_[self.b, self.upper, -self.lower] - rows @ self._interior, 0.0)
-        speed = rows @ away
+        inside = self._interior
+        room = np.maximum(np.r_[self.b - self.A @ inside, self.upper - inside, inside - self.lower], 0.0)
+        speed = np.r_[self.A @ away, away, -away]
         longest = float(np.min(room[speed > 0] / speed[speed > 0], initial=1.0))
-        inside: Vector = np.clip(self._interior + longest * away, self.lower, self.upper)
-        return inside
+        return np.clip(inside + longest * away, self.lower, self.upper)
 
     def _violation(self, z: Vector, tolerance: float) -> float:
         """Largest miss of a constraint, in units of what is allowed of it."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,14 +36,21 @@ def linear_program(
     options: Options | None = None,
 ) -> HighsProgram:
     """``min cost @ z`` with ``A @ z <= b``, ``equations @ z == rhs`` and bounds, in units of its rows and variables."""
-    from scipy import sparse  # only here: the import takes time
-
-    program, matrix = HighsProgram({**_OPTIONS, **(options or {})}), sparse.csr_array(np.vstack([A, equations]))
+    program, matrix = HighsProgram({**_OPTIONS, **(options or {})}), stacked(A, equations)
     rows, columns = units_of(matrix, np.r_[b, rhs], lower, upper)
     program.add_columns(lower, upper, units=columns)
     program.add_rows(matrix, np.r_[np.full(len(b), -np.inf), rhs], np.r_[b, rhs], rows)
     program.change_costs(cost)
     return program
+
+
+def stacked(*parts: Any) -> Any:
+    """Rows below each other as a sparse matrix, of parts that are dense or sparse."""
+    from scipy import sparse  # only here: the import takes time
+
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return sparse.csr_array(np.vstack(parts))
+    return sparse.csr_array(sparse.vstack([sparse.csr_array(part) for part in parts]))
 
 
 class ProgramFailure(RuntimeError):
@@ -96,10 +103,8 @@ def units_of_variables(known: LinearConstraints) -> Vector:
 
     None is below the least of 1, its farther bound and what terms of rows bound it by: a 0 among these tells no size.
     """
-    from scipy import sparse  # only here: the import takes time
-
     A, b = known.inequalities
-    matrix, sides = sparse.csr_array(np.vstack([A, known.equality_matrix])), np.r_[b, known.equality_rhs]
+    matrix, sides = stacked(A, known.equality_matrix), np.r_[b, known.equality_rhs]
     _, units = units_of(matrix, sides, known.lower, known.upper)
     far = np.maximum(np.abs(known.lower), np.abs(known.upper))
     ends = np.r_[far, np.abs(np.repeat(sides, np.diff(matrix.indptr)) / matrix.data)]
@@ -111,9 +116,11 @@ def units_of_variables(known: LinearConstraints) -> Vector:
 
 def deepest_point(known: LinearConstraints, units: Vector, depths: Vector) -> Vector:
     """``max r`` with ``S_i z + r depth_i <= t_i`` for inequalities, upper and lower bounds, on the equations."""
+    from scipy import sparse  # only here: the import takes time
+
     n = len(units)
     rows, sides = _sides(known)
-    rows = np.column_stack([rows, depths])
+    rows = sparse.hstack([rows, sparse.csr_array(depths[:, None])])
     equations = np.column_stack([known.equality_matrix, np.zeros(len(known.equality_rhs))])
     cost, most = np.r_[np.zeros(n), -1.0], float(((known.upper - known.lower) / units).max())
     least, most = np.r_[known.lower, 0.0], np.r_[known.upper, most]
@@ -130,10 +137,12 @@ def least_squares(matrix: Matrix, sides: Vector) -> Vector:
     return found
 
 
-def _sides(known: LinearConstraints) -> tuple[Matrix, Vector]:
-    """Rows and right-hand sides of the inequalities, of the upper bounds and of the lower ones."""
-    (A, b), eye = known.inequalities, np.eye(len(known.lower))
-    return np.vstack([A, eye, -eye]), np.r_[b, known.upper, -known.lower]
+def _sides(known: LinearConstraints) -> tuple[Any, Vector]:
+    """Rows, sparse, and right-hand sides of the inequalities, of the upper bounds and of the lower ones."""
+    from scipy import sparse  # only here: the import takes time
+
+    (A, b), eye = known.inequalities, sparse.eye_array(len(known.lower), format="csr")
+    return stacked(A, eye, -eye), np.r_[b, known.upper, -known.lower]
 
 
 class Minimum(NamedTuple):
@@ -180,12 +189,11 @@ def with_equations_found(
     The sum of slacks is maximized among the rest until none exceeds 1e-9 of its row's terms. As multipliers prove it,
     the last sum bounds each slack: so wide may the set be across such an equation.
     """
-    from scipy import linalg, sparse  # only here: the import takes time
+    from scipy import linalg  # only here: the import takes time
 
     (A, b), m, n = given.inequalities, len(given.inequalities[1]), len(units)
-    eye = sparse.eye_array(n, format="csr")
-    rows = sparse.csr_array(sparse.vstack([sparse.csr_array(A), eye, -eye]))
-    sides, sizes = np.r_[b, given.upper, -given.lower], abs(rows)
+    rows, sides = _sides(given)
+    sizes = abs(rows)
     norms = np.r_[np.linalg.norm(A * units, axis=1), units, units]
     tight = np.isfinite(sides)
     sides = np.where(tight, sides, 0.0)
@@ -243,7 +251,7 @@ def project_by_osqp(
 
     A, b = known.inequalities
     matrix = np.vstack([A, known.equality_matrix]) * units / norms[:, None]
-    rows = sparse.csc_matrix(np.vstack([matrix, np.eye(len(point))]))
+    rows = sparse.csc_matrix(stacked(matrix, sparse.eye_array(len(point))))
     lower = np.r_[np.r_[np.full(len(b), -np.inf), known.equality_rhs] / norms, known.lower / units]
     upper = np.r_[np.r_[b, known.equality_rhs] / norms, known.upper / units]
     weights = weights * units**2
