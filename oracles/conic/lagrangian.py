@@ -29,6 +29,9 @@ MULTIPLIERS = "multipliers"  # name in the `extras` of the minorant, beside the 
 LONG = float(np.finfo(np.longdouble).eps)
 DENSE = 600  # variables up to which the equations of `refined` are factorized as a dense matrix
 RIDGE = 1e-13  # on the diagonal of these equations, which is 1
+TINY = 1e-300  # a diagonal entry up to which a variable is in no row that may be moved
+FEW = 30  # entries of a linear row up to which it is multiplied out
+FULL = 10.0  # times the square root of their number: columns of more entries are full
 ROUNDS = 4
 FLAT = 1e-8  # share of the value that a minorant may lose by a slope of 0
 MOST = 10**8  # entries of matrices, for all variables, up to which multipliers are refined
@@ -118,9 +121,9 @@ class Lagrangian:
         problem, A = self.problem, self.A
         if sum(cone.order**2 for cone, _ in self.groups.matrices) * A.shape[1] > MOST:
             return self.groups.lifted(z)
-        WA = sparse.csc_array(self.groups.moved(A, z, s, problem.b))
+        WA = self.groups.moved(A, z, s, problem.b)
         try:
-            solved = _factorized(sparse.csc_array(A.T @ WA))
+            solved = self._solver(WA)
         except (np.linalg.LinAlgError, RuntimeError):  # singular, for all the ridge
             return self.groups.lifted(z)
         base = (problem.c if problem.P is None else problem.P @ x + problem.c).astype(np.longdouble)
@@ -134,16 +137,30 @@ class Lagrangian:
             y = self.groups.lifted(y - WA @ solved(r))
         return best
 
+    def _solver(self, WA: sparse.csr_array) -> Callable[[Vector], Vector]:
+        """A solver of equations of ``A.T @ WA``, scaled and with a ridge: dense where they are few.
 
-def _factorized(K: sparse.csc_array) -> Callable[[Vector], Vector]:
-    """A solver of equations of a symmetric matrix, scaled and with a ridge: dense where they are few."""
-    scale = np.sqrt(np.maximum(K.diagonal(), 1e-300))
-    if len(scale) <= DENSE:
-        dense = K.toarray() / np.outer(scale, scale)
-        dense[np.diag_indices_from(dense)] += RIDGE
-        factor = linalg.cho_factor(dense, check_finite=False)
-        return lambda r: linalg.cho_solve(factor, r / scale, check_finite=False) / scale
-    D = sparse.diags_array(1.0 / scale)
-    ridged = sparse.csc_matrix(D @ K @ D + RIDGE * sparse.eye_array(len(scale)))
-    lu = splu(ridged, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
-    return lambda r: lu.solve(r / scale) / scale
+        A few long linear rows would fill a sparse matrix: their products with the solution are unknowns beside it.
+        """
+        A, n = self.A, self.A.shape[1]
+        diagonal = A.multiply(WA).sum(axis=0)
+        scale = 1.0 / np.sqrt(np.where(diagonal > TINY, diagonal, 1.0))
+        if n <= DENSE:
+            dense = (A.T @ WA).toarray() * np.outer(scale, scale)
+            dense[np.diag_indices_from(dense)] += RIDGE
+            factor = linalg.cho_factor(dense, check_finite=False)
+            return lambda r: linalg.cho_solve(factor, r * scale, check_finite=False) * scale
+        D, linear = sparse.diags_array(scale), np.r_[self.groups.zero, self.groups.plus]
+        long = linear[np.diff(A.indptr)[linear] > FEW]
+        long = long if 2 * len(long) < n else long[:0]
+        rest = np.setdiff1d(np.arange(A.shape[0]), long)
+        K = D @ (A[rest].T @ WA[rest]) @ D + RIDGE * sparse.eye_array(n)
+        roots = A[long].sign().multiply(A[long].multiply(WA[long]).sqrt()) @ D
+        whole = sparse.csc_matrix(sparse.block_array([[K, roots.T], [roots, -sparse.eye_array(len(long))]]))
+        lu = splu(whole, permc_spec=_ordering(whole), diag_pivot_thresh=0.01 if len(long) else 0.0)
+        return lambda r: lu.solve(np.r_[r * scale, np.zeros(len(long))])[:n] * scale
+
+
+def _ordering(K: sparse.csc_matrix) -> str:
+    """SuperLU's name of an order of columns: minimum degree takes long where some are full, COLAMD sets them aside."""
+    return "COLAMD" if np.diff(K.indptr).max() > FULL * np.sqrt(K.shape[0]) else "MMD_AT_PLUS_A"
