@@ -343,20 +343,23 @@ def _check_sum(cut: ObjectiveCut, domain: Domain) -> None:
     """
     if not cut.summands:
         return
-    values, slopes = ([getattr(one, name) for one in cut.summands] for name in ("value", "subgradient"))
-    rows = np.column_stack([values, slopes])
-    size = np.abs(rows).sum(axis=0)
-    off = rows.sum(axis=0) - np.r_[cut.value, cut.subgradient]
-    above, missed, slack = float(off[0]), np.abs(off[1:]), 1e-9 * size[0]
+    values, n = np.array([one.value for one in cut.summands]), len(cut.subgradient)
+    (total, size), step = np.zeros((2, n)), max(1, 20_000 // n)
+    for start in range(0, len(values), step):  # a matrix of them all may be large
+        rows = np.array([one.subgradient for one in cut.summands[start : start + step]])
+        total += rows.sum(axis=0)
+        size += np.abs(rows).sum(axis=0)
+    missed, slack = np.abs(total - cut.subgradient), 1e-9 * np.abs(values).sum()
+    above = float(values.sum() - cut.value)
     errors = sum(one.error for one in cut.summands)
     fits = -errors - slack <= above <= cut.error + slack
-    if fits and missed.max() > 1e-9 * size[1:].max():
-        steeper = np.flatnonzero(missed > 1e-9 * size[1:])
+    if fits and missed.max() > 1e-9 * size.max():
+        steeper = np.flatnonzero(missed > 1e-9 * size)
         lower, upper = domain.bounding_box()
         fits = float(missed[steeper] @ (upper - lower)[steeper]) <= slack + cut.error + errors
     if not fits:
         raise InvalidCut(
-            f"`summands` must add up to the cut, got values that add up to {rows[:, 0].sum()!r} for {cut.value!r}, and "
+            f"`summands` must add up to the cut, got values that add up to {values.sum()!r} for {cut.value!r}, and "
             f"subgradients that miss the cut's by up to {missed.max():.2g}; a sum of values may lie above by the cut's "
             f"error {cut.error:.2g}, and below by the summands' {errors:.2g}"
         )
