@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MERGED = 50  # averaged cuts from one claim made of all of them to the next
 NOUGHT = 1e-9  # change of a point relative to its variables, or to 1: a value that this may make 0 is 0
+SOLVED = 1e-6  # of the terms of the best value: a solver whose point may save more has solved nothing
 CROSSED = 1e-8  # of the terms of the best value: bounds that cross by more than rounding and honest tolerances
 
 
@@ -204,9 +205,9 @@ class BoundTracker:
         It is rounding, ``max(8, n**2 / 4)`` units of roundoff of the terms of the best value, or of the highest value
         less the best one where a relative change of 1e-9 of the best point, or of 1, may make the value 0; or what
         rounding leaves of a variable that is 0; or the error that the oracle states, if that is rounding; or, unless
-        the bounds exclude 0, what a proof by its own solver's multipliers tolerates of feasible points. Where the upper
-        bound is 0 by that, a lower bound is 0, too, up to four times what was taken off it for rounding: the domain may
-        be wide. docs/theory.md says why.
+        the bounds exclude 0, what a proof by its own solver's multipliers tolerates of feasible points, if that is
+        little beside the terms. Where the upper bound is 0 by that, a lower bound is 0, too, up to four times what was
+        taken off it for rounding: the domain may be wide. docs/theory.md says why.
         """
         best = self.incumbent
         if best is None or not (isfinite(self.upper) and isfinite(self.lower)):
@@ -216,7 +217,8 @@ class BoundTracker:
         terms, changed, left, drop = self._sized[1]
         stated = best.error if best.error <= max(NOUGHT * drop, left) else 0.0
         # both bounds exclude 0 where it is farther from them than they are apart
-        proposed = self._tolerated if min(abs(self.upper), abs(self.lower)) <= abs(self.upper - self.lower) else 0.0
+        excluded = min(abs(self.upper), abs(self.lower)) > abs(self.upper - self.lower)
+        proposed = 0.0 if excluded or self._tolerated > SOLVED * max(terms, changed / NOUGHT) else self._tolerated
         size = max(self._units * terms, min(self._units * drop, changed), left, proposed, stated)
         return max(size, 4.0 * (self.rounding + stated)) if abs(self.upper) <= size else size
 

@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from oracle_opt import InvalidArgument, Status, minimize
+from oracle_opt import InvalidArgument, OracleOptError, Status, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley
 from oracle_opt.oracles import ConicOracle, Exponential, LagrangianOracle, Nonnegative, RelaxedSolution, Zero
 from oracle_opt.study import Study
@@ -119,3 +119,27 @@ def test_a_study_has_one_set_for_all_methods(tmp_path) -> None:
     assert results.runs["status"].tolist() == ["CONVERGED"] * 2
     assert results.runs["n_calls"].tolist() == results.history.groupby("generator", sort=False).size().tolist()
     assert (results.runs["upper_bound"] - 3e5).abs().max() <= 40.0
+
+
+@pytest.mark.parametrize("top", [1e9, 1e12, 1e15, 1e20])
+@pytest.mark.parametrize("kind", ["one bound", "distance", "quadratic", "exponential", "entropy"])
+def test_a_bound_in_place_of_infinity_never_makes_a_false_success(kind, top) -> None:
+    """The solver's point is far out then, and what its multipliers tolerate there is no rounding of a minimum of 0."""
+    x = cp.Variable(2)
+    near = np.array([3.0, 4.0])
+    objective, least = {
+        "one bound": (x[0] + x[1], [x >= [2, 1]]),
+        "distance": (cp.norm(x - near) + x[0], [x >= 1]),
+        "quadratic": (cp.sum_squares(x - near) + 1e-2 * x[0], [x >= 1]),
+        "exponential": (cp.sum(cp.exp(-x)) + cp.sum(x), [x >= -5]),
+        "entropy": (-cp.sum(cp.entr(x)) + cp.sum(x), [x >= 0.1]),
+    }[kind]
+    right = cp.Problem(cp.Minimize(objective), least).solve(solver="CLARABEL")
+    bounded = cp.Problem(cp.Minimize(objective), [*least, x <= top])
+    try:
+        result = minimize(ConicOracle.from_cvxpy(bounded), max_calls=60)
+    except OracleOptError:  # such data may be refused in words
+        return
+    if result.success:
+        assert result.upper_bound == pytest.approx(right, rel=1e-5, abs=1e-5)
+        assert result.gap <= 1e-5 * max(1.0, abs(right))
