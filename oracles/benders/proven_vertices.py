@@ -69,6 +69,7 @@ class ProvenVertices:
         each = ((problem.y_lower, problem.y_upper), inside)
         self._plain, self._inside = (Programs(problem.q, data.W, *one) for one in each)
         self._alike = problem.only_rows_vary
+        self.solved: tuple[Matrix, Bases] | None = None  # points and bases of all lines of the last call, if alike
         self._columns = (
             np.hstack([data.W.toarray(), -np.eye(self._m)]) if small_enough((self._m, self._k)) else np.zeros((0, 0))
         )
@@ -86,7 +87,8 @@ class ProvenVertices:
             rows = (some.low + room * some.low_room)[:, self._k :], (some.high - room * some.high_room)[:, self._k :]
             mine = cost if len(cost) == 1 else cost[left]
             if self._alike:
-                bases = programs.solved(*rows, patience)[1]
+                y, bases = programs.solved(*rows, patience)
+                self.solved = self.solved if programs is self._inside else (y, bases)
             else:
                 bases = programs.solved_each(mine, self._data.recourse_entries, entries[left], *rows, patience)
             found = np.flatnonzero(bases.which >= 0)

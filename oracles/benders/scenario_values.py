@@ -47,6 +47,7 @@ _ONE = 1
 _STARTS = (0.0, 1e-6, 1e-4, 1e-2, 1.0)  # of the way to the point inside: where fractions begin, one after the other
 _NEXT = 1e-9  # to an end, relative to 1 and to it: HiGHS' tolerance
 _REFINED = 4  # steps of refinement
+_SHIFT = 1e-13  # by which sides are moved inside for a vertex, relative to 1 and to the side
 _LOST = 5e-10  # of the value: where more is lost in its proof, that does not tell against a claim
 
 
@@ -78,6 +79,10 @@ class AlikeScenarios:
     sides: Sides
     cost: Vector
     W: sparse.csr_array
+
+    def take(self, lines: Indices) -> AlikeScenarios:
+        """Some of the scenarios."""
+        return AlikeScenarios(self.sides.take(lines), self.cost, self.W)
 
 
 @dataclass(frozen=True)
@@ -168,11 +173,17 @@ def _valued(
             if starts != _STARTS and len(left) > _MOST_SEARCHED and not problem.only_rows_vary:
                 return Valued(None, -inf, inf, [])
             for lines, group in _groups(data, sides, left):
-                y, bases = _points(data, group)
+                done = None if vertices is None or vertices.solved is None else _of_lines(*vertices.solved, lines)
+                y, bases = _points(data, group, done)
                 near[lines] = y @ group.cost
                 if len(failing) >= most_failing:
                     continue  # what the value is about is still of use
-                found[lines], inside = _bounds(data, group, _refined(data, group, y, bases))
+                above, inside = np.full(len(lines), inf) if exact else _shifted(data, group, y, bases), y.copy()
+                rest = np.flatnonzero(np.isinf(above))
+                if len(rest):
+                    some, (z, these) = group.take(rest), _of_lines(y, bases, rest)
+                    above[rest], inside[rest] = _bounds(data, some, _refined(data, some, z, these))
+                found[lines] = above
                 for i in np.flatnonzero(np.isinf(found[lines]) | exact).tolist():
                     value = None
                     if len(failing) < most_failing and (exact or n_exact < _MOST_EXACT):
@@ -241,11 +252,21 @@ def _groups(data: ScenarioData, sides: Sides, lines: Indices) -> Iterator[tuple[
         yield one, AlikeScenarios(sides.take(one), data.costs(np.array([member]))[0], data.matrix(int(member)))
 
 
-def _points(data: ScenarioData, group: AlikeScenarios) -> tuple[Matrix, Bases]:
-    """Points of the scenarios' second stages that cost least, within tolerances, and the bases that they are of."""
+def _of_lines(y: Matrix, bases: Bases, lines: Indices) -> tuple[Matrix, Bases]:
+    """Points and bases of some scenarios."""
+    return y[lines].copy(), Bases(bases.at, bases.which[lines])
+
+
+def _points(
+    data: ScenarioData, group: AlikeScenarios, done: tuple[Matrix, Bases] | None = None
+) -> tuple[Matrix, Bases]:
+    """Points of the scenarios' second stages that cost least, within tolerances, and the bases that they are of.
+
+    Those that are `done` are not solved again.
+    """
     lower, upper = group.sides.floats()
     programs = Programs(group.cost, group.W, data.problem.y_lower, data.problem.y_upper)
-    y, bases = programs.solved(lower, upper)
+    y, bases = programs.solved(lower, upper) if done is None else done
     none = np.isnan(y).any(axis=1)
     if none.any():
         wider = _FEASIBLE * (1.0 + group.sides.size[none].astype(float))
@@ -256,8 +277,24 @@ def _points(data: ScenarioData, group: AlikeScenarios) -> tuple[Matrix, Bases]:
     return y, bases
 
 
-def _refined(data: ScenarioData, group: AlikeScenarios, y: Matrix, bases: Bases) -> NDArray[np.longdouble]:
-    """The vertices of the bases in extended precision: what a row that is tight misses then needs hardly any room."""
+def _shifted(data: ScenarioData, group: AlikeScenarios, y: Matrix, bases: Bases) -> Vector:
+    """Upper bounds by vertices of sides that are moved inside by next to nothing; infinite where they do not fit."""
+    problem = data.problem
+    equations = problem.row_lower == problem.row_upper
+    if equations.any():
+        return np.full(len(y), inf)
+    z, k = _refined(data, group, y, bases, _SHIFT), group.W.shape[1]
+    solver, ends = (np.zeros((k, 0)), np.zeros(k)), (problem.y_lower, problem.y_upper)
+    return _proven_costs(group, np.arange(len(y)), z, equations, solver, ends)
+
+
+def _refined(
+    data: ScenarioData, group: AlikeScenarios, y: Matrix, bases: Bases, shift: float = 0.0
+) -> NDArray[np.longdouble]:
+    """The vertices of the bases in extended precision: what a row that is tight misses then needs hardly any room.
+
+    With a `shift` of the sides inside, relative to 1 and to the side, NaN where the vertex is out of its bounds.
+    """
     m, k = group.W.shape
     found = y.astype(np.longdouble)
     C = sparse.csc_array(sparse.hstack([group.W, -sparse.eye_array(m)]))
@@ -266,8 +303,9 @@ def _refined(data: ScenarioData, group: AlikeScenarios, y: Matrix, bases: Bases)
         basic = np.flatnonzero(at == BASIC)
         if len(basic) != m:
             continue
-        low = np.r_[data.problem.y_lower, group.sides.lower[i]]
-        high = np.r_[data.problem.y_upper, group.sides.upper[i]]
+        lower, upper = (side[i] for side in (group.sides.lower, group.sides.upper))
+        low = np.r_[data.problem.y_lower, lower + shift * (1.0 + np.abs(lower))]
+        high = np.r_[data.problem.y_upper, upper - shift * (1.0 + np.abs(upper))]
         v = np.where(at == LOWER, low, np.where(at == UPPER, high, 0.0))
         v[np.isinf(v)] = 0.0
         try:
@@ -277,6 +315,8 @@ def _refined(data: ScenarioData, group: AlikeScenarios, y: Matrix, bases: Bases)
         for _ in range(_REFINED):
             v[basic] -= factors.solve((C @ v).astype(float))
         found[i] = np.clip(v[:k], data.problem.y_lower, data.problem.y_upper)
+        if shift and (np.abs(found[i] - v[:k]) > _NEXT * (1.0 + np.abs(v[:k]))).any():
+            found[i] = np.nan  # the basis is that of another vertex
     return found
 
 
@@ -345,7 +385,7 @@ def _by_normal_equations(part: sparse.csr_array) -> Matrix | None:
 
 
 def _proven_costs(
-    group: AlikeScenarios, lines: Indices, point: Matrix, equations: NDArray[np.bool_], solver: tuple[Matrix, Vector],
+    group: AlikeScenarios, lines: Indices, point: NDArray[np.longdouble], equations: NDArray[np.bool_], solver: tuple[Matrix, Vector],
     bounds: tuple[Vector, Vector],
 ) -> Vector:  # fmt: skip
     """Upper bounds of the costs of some scenarios, infinite where a point is not proven to be near one of these."""
