@@ -385,9 +385,13 @@ def _by_normal_equations(part: sparse.csr_array) -> Matrix | None:
 
 
 def _proven_costs(
-    group: AlikeScenarios, lines: Indices, point: NDArray[np.longdouble], equations: NDArray[np.bool_], solver: tuple[Matrix, Vector],
+    group: AlikeScenarios,
+    lines: Indices,
+    point: NDArray[np.longdouble],
+    equations: NDArray[np.bool_],
+    solver: tuple[Matrix, Vector],
     bounds: tuple[Vector, Vector],
-) -> Vector:  # fmt: skip
+) -> Vector:
     """Upper bounds of the costs of some scenarios, infinite where a point is not proven to be near one of these."""
     R, reach = solver
     at = group.sides
