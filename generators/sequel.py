@@ -30,7 +30,7 @@ from oracle_opt.generators.lbfgs import LBFGS
 from oracle_opt.generators.level_set import LevelSet
 from oracle_opt.generators.proximal_bundle import ProximalBundle
 
-KEPT, NUMBERS = 1000, 10_000_000  # answers that the next generator is told, and numbers in them, at most
+MOST, LEAST, NUMBERS = 1000, 10, 5_000_000  # answers that are kept for the next generator, and variables of them all
 SOON = 40  # answers in which a function is seen to be smooth, or never
 NEAR = 3  # answers among which the nearest to a new one is sought
 PAIRS, EACH, MEAN = 5, 0.05, 0.02  # so many pairs out of balance by at most this show a smooth function, more kinks
@@ -97,9 +97,10 @@ class Sequel(QueryPointGenerator):
         curved = isinstance(self.chosen, ProximalBundle) and not self.oracle.polyhedral
         bounded = bool(np.isfinite(domain.bounding_box()).all())
         self._smooth = self._served([LBFGS()]) if curved and bounded else []
-        most = min(KEPT, max(NUMBERS // domain.dimension, 2 * SOON)) if self._after or self._smooth else 0
+        most = min(MOST, max(NUMBERS // domain.dimension, LEAST)) if self._after or self._smooth else 0
         self._answers: deque[Cut] = deque(maxlen=most)
         self._n = 0  # answers so far
+        self._last: Cut | None = None
         self._best: ObjectiveCut | None = None
         self._balances: deque[float] = deque(maxlen=PAIRS)
         self._gaps: deque[float] = deque(maxlen=PATIENCE + 1)  # that the cuts of a smooth method prove
@@ -154,7 +155,8 @@ class Sequel(QueryPointGenerator):
                 raise
             self._ended = str(end)
             step = Step.FEASIBILITY if isinstance(cut, FeasibilityCut) else Step.SERIOUS if better else Step.NULL
-        if not is_infinite(cut) and self._answers.maxlen and not (self._answers and cut is self._answers[-1]):
+        if not is_infinite(cut) and self._answers.maxlen and cut is not self._last:
+            self._last = cut
             self._hear(cut)
             if isinstance(cut, ObjectiveCut):
                 self._best = cut if better else self._best

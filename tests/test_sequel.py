@@ -303,7 +303,7 @@ def test_answers_that_are_kept_have_a_bound_in_bytes() -> None:
     n = 400_000
     sequel = Sequel(FunctionOracle(lambda z: (float(z @ z), 2 * z), cube(n)))
     sequel.reset(cube(n), np.zeros(n))
-    assert sequel._answers.maxlen * n <= 2 * 40 * n
+    assert sequel._answers.maxlen * n <= 5_000_000
 
 
 def test_studies_and_given_generators_do_not_go_on() -> None:
