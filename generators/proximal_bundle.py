@@ -29,7 +29,7 @@ WORTH = 0.05  # share of the predicted decrease that the summands' model may tak
 BEHIND = 0.1  # share of the proven gap: where less is predicted, the model may prove more than its steps show
 OFTEN = 0.05  # that is tried whenever the calls since are this share of the cuts, and two at least
 ENOUGH = 30  # cuts from which on a linear program tells what the model proves
-SELDOM, PAUSE = 0.15, 8  # which is solved whenever the calls since are this share of the cuts, and so many
+SELDOM, PAUSE = 0.1, 4  # which is solved whenever the calls since are this share of the cuts, and so many
 RESOLUTION = 1e-14  # gap relative to the value that is rounding
 RUNG, RUNGS = 0.1, 4  # factor from one weight to the next then, and most of them
 LARGEST = 1000  # variables: of more the linear program takes long to set up
@@ -71,7 +71,7 @@ class ProximalBundle(QueryPointGenerator):
     nothing holds the model back. So where less than a tenth of the proven gap is predicted, multipliers for the bound
     are also taken elsewhere, and no oracle call is spent on that. From 30 cuts on, on bounded domains of up to 1000
     variables, a linear program minimizes the model of all cuts. It goes on from its last solution, whenever the calls
-    since are .15 of the cuts and at least eight. Otherwise masters with smaller weights are solved, whenever the calls
+    since are a tenth of the cuts and at least four. Otherwise masters with smaller weights are solved, whenever the calls
     since are a twentieth of the cuts, and two at least. Each weight is a tenth of the last; there are up to four, as
     long as they prove much more.
 
