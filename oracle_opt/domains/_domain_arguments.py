@@ -1,10 +1,12 @@
 """Arguments that several domains take, checked, and the words they share."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arguments import floats, real, whole
-from oracle_opt.arrays import Matrix, Vector, digest
+from oracle_opt.arrays import Vector, digest
 from oracle_opt.errors import InvalidArgument
 
 EDGE = 0.01  # share of a radius that counts as its edge
@@ -40,21 +42,25 @@ def edge_of_promise(where: str) -> str:
 
 
 def checked_rows(
-    name: str, matrix: ArrayLike | None, side_name: str, side: ArrayLike | None, n: int, *, equations: bool
-) -> tuple[Matrix, Vector]:
-    """Matrix and sides of inequalities or `equations`, finite; rows of zeros that hold are left out, others refused."""
+    name: str, matrix: Any, side_name: str, side: ArrayLike | None, n: int, *, equations: bool
+) -> tuple[Any, Vector]:
+    """Matrix and sides of inequalities or `equations`, finite; rows of zeros that hold are left out, others refused.
+
+    A sparse matrix is taken as it is, and stays sparse.
+    """
     if (matrix is None) != (side is None):
         raise InvalidArgument(f"`{name}` and `{side_name}` must be given together")
     if matrix is None:
         return np.zeros((0, n)), np.zeros(0)
-    A, b = np.array(matrix, dtype=float), np.array(side, dtype=float)
+    is_sparse, b = not isinstance(matrix, np.ndarray), np.array(side, dtype=float)
+    A: Any = matrix if is_sparse else np.array(matrix, dtype=float)
     if A.ndim != 2 or A.shape[1] != n or b.shape != A.shape[:1]:
         raise InvalidArgument(
             f"`{name}` and `{side_name}` must have shapes (m, {n}) and (m,), got {A.shape} and {b.shape}"
         )
-    if not (np.isfinite(A).all() and np.isfinite(b).all()):
+    if not (np.isfinite(A.data if is_sparse else A).all() and np.isfinite(b).all()):
         raise InvalidArgument(f"`{name}` and `{side_name}` must be finite")
-    used = A.any(axis=1)
+    used = np.diff(A.indptr) > 0 if is_sparse else A.any(axis=1)
     false = ~used & ((b != 0) if equations else (b < 0))
     if false.any():
         i = int(np.flatnonzero(false)[0])

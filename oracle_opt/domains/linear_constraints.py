@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class LinearConstraints:
     @cached_property
     def has_bounds_alone(self) -> bool:
         """Whether there is neither an equation nor an inequality of several variables."""
-        return not (len(self.inequalities[1]) or len(self.equality_rhs))
+        return not (len(inequality_sides(self)) or len(self.equality_rhs))
 
     @property
     def is_everything(self) -> bool:
@@ -78,6 +79,35 @@ class LinearConstraints:
         else:
             normal = rows[chosen - len(worst)]
         return normal, float(depths[chosen])
+
+
+class SparseConstraints(LinearConstraints):
+    """Linear constraints of sparse rows, of which dense matrices are made when they are asked for."""
+
+    def __init__(self, E: Any, f: Vector, lower: Vector, upper: Vector, A: Any, b: Vector) -> None:
+        vars(self).update(stored=(A, E), equality_rhs=f, lower=lower, upper=upper, inequality_rhs=b)
+
+    @cached_property
+    def equality_matrix(self) -> Matrix:
+        """Dense matrix of the equations."""
+        made: Matrix = vars(self)["stored"][1].toarray()
+        return made
+
+    @cached_property
+    def inequality_matrix(self) -> Matrix:
+        """Dense matrix of the inequalities."""
+        made: Matrix = vars(self)["stored"][0].toarray()
+        return made
+
+
+def stored_rows(known: LinearConstraints) -> tuple[Any, Any]:
+    """Matrices of the inequalities and of the equations as they are kept, dense or sparse."""
+    return vars(known).get("stored") or (known.inequalities[0], known.equality_matrix)
+
+
+def inequality_sides(known: LinearConstraints) -> Vector:
+    """Right-hand sides of the inequalities, none where there are none."""
+    return np.zeros(0) if known.inequality_rhs is None else known.inequality_rhs
 
 
 def ellipsoid_around(lower: Vector, upper: Vector) -> tuple[Vector, Matrix]:

@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arguments import flag, floats
+from oracle_opt.arguments import flag, floats, sparse_matrix
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
 from oracle_opt.domains._domain_arguments import checked_center, checked_rows
 from oracle_opt.domains.box import Box
 from oracle_opt.domains.described_sets import Described, described_rows
 from oracle_opt.domains.domain import Domain
-from oracle_opt.domains.linear_constraints import LinearConstraints, ellipsoid_around
+from oracle_opt.domains.linear_constraints import (
+    LinearConstraints,
+    SparseConstraints,
+    ellipsoid_around,
+    inequality_sides,
+    stored_rows,
+)
 from oracle_opt.domains.programs import (
     Minimum,
     ProgramFailure,
@@ -27,6 +33,7 @@ from oracle_opt.domains.programs import (
     linear_program,
     project_by_osqp,
     solved,
+    stacked,
     units_of_variables,
     with_equations_found,
 )
@@ -51,6 +58,20 @@ FOUND = (  # attributes that are made when they are first asked for
 MENDS = 10  # so many steps toward the rows that a point misses
 
 
+def _is_sparse(values: Any) -> bool:
+    """Whether a matrix is a sparse one of scipy, without loading that."""
+    return hasattr(values, "tocsr")
+
+
+def _stored(name: str, values: Any) -> Any:
+    """A new array of floats, or a sparse matrix of what is not 0."""
+    if not _is_sparse(values):
+        return floats(name, values)
+    made = sparse_matrix(name, values)
+    made.eliminate_zeros()
+    return made
+
+
 class Polyhedron(Domain):
     """``{z : A @ z <= b, equality_matrix @ z == equality_rhs, lower <= z <= upper}``, bounded.
 
@@ -60,11 +81,11 @@ class Polyhedron(Domain):
 
     Parameters
     ----------
-    A : array_like of shape (m, n), optional
-        Inequalities.
+    A : array_like or sparse matrix of shape (m, n), optional
+        Inequalities. What is sparse stays so until dense rows are needed, as for a projection.
     b : array_like of shape (m,), optional
         Right-hand sides.
-    equality_matrix : array_like of shape (k, n), optional
+    equality_matrix : array_like or sparse matrix of shape (k, n), optional
         Equations.
     equality_rhs : array_like of shape (k,), optional
         Right-hand sides.
@@ -105,10 +126,10 @@ class Polyhedron(Domain):
 
     def __init__(
         self,
-        A: ArrayLike | None = None,
+        A: Any = None,
         b: ArrayLike | None = None,
         *,
-        equality_matrix: ArrayLike | None = None,
+        equality_matrix: Any = None,
         equality_rhs: ArrayLike | None = None,
         lower: ArrayLike = -np.inf,
         upper: ArrayLike = np.inf,
@@ -117,7 +138,7 @@ class Polyhedron(Domain):
         promised: ArrayLike = False,
     ) -> None:
         given = {
-            name: None if values is None else floats(name, values)
+            name: None if values is None else _stored(name, values)
             for name, values in (
                 ("A", A),
                 ("b", b),
@@ -144,15 +165,34 @@ class Polyhedron(Domain):
         self._stated = PromisedBounds(lower, upper, checked_promised(promised, self.dimension))
         self._center, self._tighten = None if center is None else checked_center(center, self.dimension), tighten
         self._digest = digest(A, b, E, f, lower, upper, tighten, self._center, np.argwhere(self._stated.promised))
-        self._given = LinearConstraints(E, f, lower, upper, A, b)
+        if is_sparse := _is_sparse(A) or _is_sparse(E):
+            A, E = sparse_matrix("A", A), sparse_matrix("equality_matrix", E)
+        self._given = (SparseConstraints if is_sparse else LinearConstraints)(E, f, lower, upper, A, b)
         self._units = units_of_variables(self._given)
-        self._box, self._given_sizes = (lower, upper), np.abs(np.vstack([A, E]))
-        if tighten or not (np.isfinite([lower, upper]).all() and (lower < upper).all()):
+        self._box, self._given_sizes = (lower, upper), abs(stacked(A, E) if is_sparse else np.vstack([A, E]))
+        waits = not tighten and np.isfinite([lower, upper]).all() and (lower < upper).all()
+        if not waits:
             self._box = self.lower, self.upper
-        else:
+        self._extent = np.minimum(np.abs(self._box).max(axis=0), LARGE * self._units)
+        if waits and not (is_sparse and self._finds_point()):
             with suppress(ProgramFailure):  # whether there is a point: all else waits until it is asked for
                 solved(linear_program(np.zeros(self.dimension), lower, upper, A, b, E, f))
-        self._extent = np.minimum(np.abs(self._box).max(axis=0), LARGE * self._units)
+
+    def _finds_point(self) -> bool:
+        """Whether steps of least squares toward the equations end in the set, which saves a linear program."""
+        from scipy.sparse.linalg import lsmr  # only here: the import takes time
+
+        E, f = stored_rows(self._given)[1], self._given.equality_rhs
+        point, scaled = np.clip(np.zeros(self.dimension), *self._box), E * self._units
+        for _ in range(MENDS):
+            if self._violation(point, INSIDE) <= 1.0:
+                return True
+            missed = f - E @ point
+            step = lsmr(scaled, missed, atol=1e-13, btol=1e-13, maxiter=100)[0] if len(f) else 0.0
+            point = np.clip(point + self._units * step, *self._box)
+            if np.abs(f - E @ point).sum() >= 0.1 * np.abs(missed).sum():
+                break
+        return False
 
     def __getattr__(self, name: str) -> Any:
         """Attributes found by linear programs, on first use: a run that one answer ends needs none."""
@@ -199,7 +239,7 @@ class Polyhedron(Domain):
             return self._inside
 
     def __repr__(self) -> str:
-        rows = f"{len(self._given.inequalities[1])} inequalities, {len(self._given.equality_rhs)} equations"
+        rows = f"{len(inequality_sides(self._given))} inequalities, {len(self._given.equality_rhs)} equations"
         return f"Polyhedron({rows}, dimension={self.dimension})"
 
     def reset(self) -> None:
@@ -250,7 +290,7 @@ class Polyhedron(Domain):
         Bounds that the sum of all variables makes tighter are stated as such, with room for the rounding of points.
         """
         if not slope.any():
-            return self._described(self._given, *self._box, np.zeros(len(self._given_sizes)))
+            return self._described(self._given, *self._box, np.zeros(self._given_sizes.shape[0]))
         # a power of two: nothing is rounded
         unit = 2.0 ** np.frexp((np.abs(slope) * self._units).max(initial=0.0))[1]
         # the same to rounding, whatever was asked before
@@ -413,8 +453,8 @@ class Polyhedron(Domain):
         known = self._given
         if not within_bounds(z, *self._box, tolerance):
             return np.inf
-        A, b = known.inequalities
-        missed = np.r_[A @ z - b, np.abs(known.equality_matrix @ z - known.equality_rhs)]
+        (A, E), b = stored_rows(known), inequality_sides(known)
+        missed = np.r_[A @ z - b, np.abs(E @ z - known.equality_rhs)]
         room = allowed(self._given_sizes, z, np.r_[b, known.equality_rhs], tolerance, self._extent)
         return float((missed / np.maximum(room, 1e-300)).max(initial=0.0))
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from oracle_opt._deadline import seconds_left
 from oracle_opt._highs_model import HighsProgram, Options, units_of
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.domains.linear_constraints import LinearConstraints
+from oracle_opt.domains.linear_constraints import LinearConstraints, inequality_sides, stored_rows
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.feasibility import allowed
 
@@ -103,8 +103,7 @@ def units_of_variables(known: LinearConstraints) -> Vector:
 
     None is below the least of 1, its farther bound and what terms of rows bound it by: a 0 among these tells no size.
     """
-    A, b = known.inequalities
-    matrix, sides = stacked(A, known.equality_matrix), np.r_[b, known.equality_rhs]
+    matrix, sides = stacked(*stored_rows(known)), np.r_[inequality_sides(known), known.equality_rhs]
     _, units = units_of(matrix, sides, known.lower, known.upper)
     far = np.maximum(np.abs(known.lower), np.abs(known.upper))
     ends = np.r_[far, np.abs(np.repeat(sides, np.diff(matrix.indptr)) / matrix.data)]

@@ -1,12 +1,13 @@
 """The linear rows of a conic problem: which they are, and what a domain takes up of them."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.arrays import Vector
 from oracle_opt.domains import Box, FreeSpace
 from oracle_opt.domains.polyhedron import Polyhedron
 from oracle_opt.errors import InvalidArgument
@@ -14,7 +15,8 @@ from oracle_opt.oracles.conic.cones import ROUNDING, Cone, Nonnegative, Zero
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.row_matrix import RowMatrix, dense_rows, n_entries
 
-HELD = 1000  # the domain takes up at most so many inequalities unasked: it is made of dense matrices
+HELD = 1000  # the domain takes up at most so many inequalities unasked: its programs are made of dense matrices
+LARGE = 10**6  # places of a matrix up to which its rows make dense ones of a domain
 ODD = 16  # rows whose largest entry is beyond 2 to this, or below its inverse, are brought to 1
 SMALL = 1e-4  # least width of a variable, in units of the largest: else points miss rows by more than 1e-5 of it
 
@@ -62,8 +64,7 @@ def domain_of_rows(
     equations = equations[counts[equations] > 0]
     single, several = (inequalities[counts[inequalities] == 1], inequalities[counts[inequalities] > 1])
     lower, upper, promised = promised_bounds(*bounds_of(A, b, single), free)
-    G, h = _near_one(dense_rows(A, several), b[several])
-    E, f = _near_one(dense_rows(A, equations), b[equations])
+    (G, h), (E, f) = (_near_one(_rows_of(A, these), b[these]) for these in (several, equations))
     if not len(equations) + len(several) and (lower < upper).all():
         return Box(lower, upper, promised=promised)
     try:
@@ -99,11 +100,22 @@ def _of_one_scale(lower: Vector, upper: Vector) -> bool:
     return bool((width[width > 0] >= SMALL * size).all())
 
 
-def _near_one(rows: Matrix, sides: Vector) -> tuple[Matrix, Vector]:
+def _rows_of(A: RowMatrix, rows: NDArray[np.intp]) -> RowMatrix:
+    """Rows of a matrix, dense unless all of them would make a large matrix."""
+    return dense_rows(A, rows) if A.shape[0] * A.shape[1] <= LARGE else A[rows]
+
+
+def _near_one(rows: Any, sides: Vector) -> tuple[Any, Vector]:
     """The same rows, those whose entries HiGHS takes for zeros, or as too large, times a power of two."""
-    largest = np.abs(rows).max(axis=1, initial=0.0)
+    is_dense = isinstance(rows, np.ndarray)
+    sizes = np.abs(rows if is_dense else rows.data)
+    largest = sizes.max(axis=1, initial=0.0) if is_dense else np.maximum.reduceat(np.r_[sizes, 0.0], rows.indptr[:-1])
     exponents = np.where(np.abs(np.log2(largest)) > ODD, -np.rint(np.log2(largest)), 0.0).astype(np.intp)
-    return np.ldexp(rows, exponents[:, None]), np.ldexp(sides, exponents)
+    sides = np.ldexp(sides, exponents)
+    if is_dense:
+        return np.ldexp(rows, exponents[:, None]), sides
+    scaled = np.ldexp(rows.data, np.repeat(exponents, np.diff(rows.indptr)))
+    return sparse.csr_array((scaled, rows.indices, rows.indptr), shape=rows.shape), sides
 
 
 def promised_bounds(lower: Vector, upper: Vector, free: FreeSpace) -> tuple[Vector, Vector, NDArray[np.bool_]]:
