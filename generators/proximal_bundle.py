@@ -71,9 +71,9 @@ class ProximalBundle(QueryPointGenerator):
     nothing holds the model back. So where less than a tenth of the proven gap is predicted, multipliers for the bound
     are also taken elsewhere, and no oracle call is spent on that. From 30 cuts on, on bounded domains of up to 1000
     variables, a linear program minimizes the model of all cuts. It goes on from its last solution, whenever the calls
-    since are a tenth of the cuts and at least four. Otherwise masters with smaller weights are solved, whenever the calls
-    since are a twentieth of the cuts, and two at least. Each weight is a tenth of the last; there are up to four, as
-    long as they prove much more.
+    since are a tenth of the cuts and at least four. Otherwise masters with smaller weights are solved, whenever the
+    calls since are a twentieth of the cuts, and two at least. Each weight is a tenth of the last; there are up to four,
+    as long as they prove much more.
 
     If the master fails numerically it is solved again with ten times the weight, a few times; then its last iterate is
     asked, which is a point of the domain in any case. A center that the master cannot better beyond rounding would be
