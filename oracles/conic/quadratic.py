@@ -22,6 +22,7 @@ from oracle_opt.proof.enclosed_products import EnclosedProduct
 from oracle_opt.proof.enclosure import Enclosure
 
 POINT = "point"  # name in the `extras` of a cut of a quadratic objective: where it was taken
+SUMMED = 4 * 10**6  # entries of the slopes of all summands up to which a cut has these
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +108,12 @@ class Quadratic:
         return values, below, EnclosedRows(Enclosure.of(steep[rows]) * roots.data, rows, roots.indices)
 
     def cut(self, x: Vector, wished: bool) -> ObjectiveCut:
-        """The cut of f at x: with the cuts of all summands if it was said so, and the curvature if wished."""
+        """The cut of f at x: with those of all summands, if told so and not too large, and the curvature if wished."""
         at, told = Enclosure.of(x), {POINT: x}  # the witness of a certificate
         value, slope = self.whole.tangent(at)
         true = self.tangent(at)[0] if self.whole.charged else value
-        summands = self._summands(at, x) if self.multicut else ()
+        few = self.multicut and self.n_summands * len(x) <= SUMMED
+        summands = self._summands(at, x) if few else ()
         answers = (Curvature(self.squares.roots.toarray()),) if wished else ()
         below, slopes = affine_below(self.domain, x, value, EnclosedRows.of(slope))
         error = _above(true.upper.item(), below.item())
