@@ -72,9 +72,9 @@ class ConicOracle(ConicConstraints):
         its diagonal is 1, what it may lack of being semidefinite counts times the squares of the domain's width.
     multicut : bool
         Whether the cuts of a quadratic objective carry those of its summands, the linear term and one square of a
-        linear function for each positive eigenvalue of P, as `summands`. `Kelley` then needs a dozen or two calls to
-        1e-6, `AnalyticCenter` and `ProximalBundle` fewer, each of which takes longer; `LevelSet` is better off without.
-        Default: yes.
+        linear function for each positive eigenvalue of P, as `summands`, unless their slopes have more than 4 million
+        entries. `Kelley` then needs a dozen or two calls to 1e-6, `AnalyticCenter` and `ProximalBundle` fewer, each of
+        which takes longer; `LevelSet` is better off without. Default: yes.
     hold_rows : bool, optional
         Whether with a `FreeSpace` the domain takes up all equations and inequalities (`Zero` and `Nonnegative` cones);
         if not, it takes the equations alone. Default: equations and bounds, the inequalities of one variable. With a

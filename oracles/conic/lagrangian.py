@@ -33,7 +33,7 @@ TINY = 1e-300  # a diagonal entry up to which a variable is in no row that may b
 FEW = 30  # entries of a linear row up to which it is multiplied out
 FULL = 10.0  # times the square root of their number: columns of more entries are full
 ROUNDS = 4
-FLAT = 1e-8  # share of the value that a minorant may lose by a slope of 0
+FLAT, FLATTER = 1e-8, 1e-7  # share of the value that a minorant may lose by a slope of 0; of more variables than DENSE
 MOST = 10**8  # entries of matrices, for all variables, up to which multipliers are refined
 
 
@@ -94,7 +94,8 @@ class Lagrangian:
         value, slope = self.at(x, y)
         size, bounds = slope.size(), np.array(domain.bounding_box())
         (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(Enclosure(-size, size)))
-        if not (np.isfinite(bounds).all() and value.lower - least <= FLAT * abs(least)):
+        flat = FLATTER if len(x) > DENSE else FLAT  # there the least of a slope takes linear programs
+        if not (np.isfinite(bounds).all() and value.lower - least <= flat * abs(least)):
             (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(slope))
         lost = 4.0 * EPS * ((len(x) + 4) * float(np.abs(chosen) @ np.abs(x)) + abs(float(least)))
         saved, extras = self._tolerated(domain, x, y, tolerance), {POINT: x, MULTIPLIERS: y}
