@@ -175,8 +175,7 @@ def minimize(
                 run.tell(cut)
                 run.check(_verdict(cut, run, options))
         if (wider := run.wider()) is None:
-            run.oracle.ended(run.result)
-            return run.result
+            return run.handed_over()
         oracle, recorder = wider, run.recorder
 
 

@@ -253,6 +253,15 @@ class Run:
         over = self.recorder.n_calls >= self.options.max_calls or perf_counter() >= self._ends
         return None if over or self.options.journal is not None else self.oracle.wider(self.result)
 
+    def handed_over(self) -> Result:
+        """The result, once the oracle was told how the run ended; what that raises has the result, too."""
+        try:
+            self.oracle.ended(self.result)
+        except Exception as problem:
+            problem.result = self.result  # type: ignore[attr-defined]
+            raise
+        return self.result
+
     def _empty(self) -> Status:
         """Where a point was seen the set is not empty: that point is outside of what is promised, or a cut is wrong."""
         if self.bounds.incumbent is None:

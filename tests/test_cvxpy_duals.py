@@ -98,6 +98,25 @@ def test_what_has_no_multiplier_is_refused_in_words() -> None:
         bare.value_of(problem.constraints[0])
 
 
+def test_what_is_not_proven_is_called_inaccurate() -> None:
+    problem = second_order(np.random.default_rng(0))
+    for calls, status in ((12, "optimal_inaccurate"), (500, "optimal")):
+        result = minimize(ConicOracle.from_cvxpy(problem), AnalyticCenter(), rtol=1e-7, max_calls=calls)
+        assert result.point is not None
+        assert result.success == (status == "optimal")
+        assert problem.status == status
+
+
+def test_an_oracle_that_fails_at_the_end_loses_no_result(monkeypatch) -> None:
+    def broken(self, result):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(ConicOracle, "ended", broken)
+    with pytest.raises(ZeroDivisionError) as caught:
+        minimize(ConicOracle.from_cvxpy(second_order(np.random.default_rng(0))))
+    assert caught.value.result.success
+
+
 def test_geometric_programs_are_named_and_others_refused_as_such() -> None:
     x = cp.Variable(pos=True)
     with pytest.raises(InvalidArgument, match=r"pass gp=True"):

@@ -279,7 +279,7 @@ class ConicOracle(ConicConstraints):
     def ended(self, result: Result) -> None:
         """Leave values and multipliers in the cvxpy problem that was modeled."""
         if isinstance(self._recover, Modeled) and result.point is not None:
-            self._recover.save(result.point, self.multipliers(result))
+            self._recover.save(result.point, self.multipliers(result), result.success)
 
     def multipliers(self, result: Result) -> Vector:
         """The vector y of the dual cone behind a proven bound: a dual solution, as good as the bound.

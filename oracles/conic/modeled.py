@@ -58,10 +58,10 @@ class Modeled:
         values = self._solution(x).primal_vars
         return {self._names[key]: np.asarray(value) for key, value in values.items() if key in self._names}
 
-    def save(self, x: Vector, y: Vector) -> None:
-        """Leave values and multipliers in the problem, as a solver of cvxpy does."""
+    def save(self, x: Vector, y: Vector, proven: bool) -> None:
+        """Leave values and multipliers in the problem, as a solver of cvxpy does: optimal, or inaccurate."""
         if self._names:
-            self.problem.unpack(self._solution(x, y))
+            self.problem.unpack(self._solution(x, y, "Solved" if proven else "AlmostSolved"))
 
     def dual_value(self, constraint: cp.Constraint, x: Vector, y: Vector) -> Any:
         """The multiplier of a constraint, with cvxpy's sign and shape; what is saved in the problem stays."""
@@ -75,13 +75,13 @@ class Modeled:
             for one, before in zip(constraint.dual_variables, saved, strict=True):
                 one.save_value(before)
 
-    def _solution(self, x: Vector, y: Vector | None = None) -> Any:
+    def _solution(self, x: Vector, y: Vector | None = None, status: str = "Solved") -> Any:
         """What cvxpy makes of a solver's x and multipliers."""
         z = None
         if y is not None:
             z = np.zeros(self._n_rows)
             z[self._rows] = y
-        found = SimpleNamespace(status="Solved", x=x, z=z, obj_val=0.0, solve_time=0.0, iterations=0)
+        found = SimpleNamespace(status=status, x=x, z=z, obj_val=0.0, solve_time=0.0, iterations=0)
         return self._chain.invert(found, self._inverse)
 
 
