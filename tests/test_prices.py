@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import linprog
+from test_scenario_models import farmer, pyo
 
 from oracle_opt import InvalidArgument, minimize
 from oracle_opt.domains import Box
@@ -85,6 +86,21 @@ def test_prices_of_scenarios_and_of_the_first_stage_are_those_of_the_extensive_f
     assert prices.loc[["a", "b"], ["low", "middle", "high"]].to_numpy() == pytest.approx(duals.T, abs=1e-6)
     assert prices.loc[["a", "b"], "price"].to_numpy() == pytest.approx(duals.sum(axis=0), abs=1e-6)
     assert prices["price"].iloc[-1] == pytest.approx(whole.ineqlin.marginals[-1], abs=1e-6)
+
+
+@pytest.mark.parametrize("sense", ["minimize", "maximize"])
+def test_prices_have_the_signs_of_pyomo(sense):
+    """Beside Pyomo's own interface to HiGHS."""
+    m = farmer("average")
+    if sense == "maximize":
+        profit = -m.cost.expr
+        m.del_component(m.cost)
+        m.cost = pyo.Objective(expr=profit, sense=pyo.maximize)
+    m.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    prices = minimize(BendersOracle(TwoStageProblem.from_pyomo(m, ["acres"])), rtol=1e-9).prices()["price"]
+    pyo.SolverFactory("appsi_highs").solve(m)
+    for row in m.component_data_objects(pyo.Constraint):
+        assert prices[row.name] == pytest.approx(m.dual[row], abs=1e-6)
 
 
 def test_other_oracles_have_no_prices():
