@@ -129,6 +129,9 @@ class ProximalBundle(QueryPointGenerator):
         self._since = 0  # calls since the model was last asked for a proof alone
         self._end: Exhausted | None = None
 
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "_program": None}  # a copy begins it anew: HiGHS cannot be pickled
+
     def ask(self) -> Vector:
         """Return the minimizer of the proximal master."""
         if self._end is not None:
