@@ -1,14 +1,18 @@
 """Sums of proofs: rounded once where that is said, exact where floats hold them, and never beyond their ends."""
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import pairwise
 
+import flint
 import numpy as np
 import pytest
+from scipy import sparse
 
 from oracle_opt.oracles.kernels import GramBank
 from oracle_opt.oracles.mkl.form_proof import forms_above, forms_of_products, products_by_parts
-from oracle_opt.proof.decimals import exp_less_one_above
+from oracle_opt.proof.elementary import exp_ends, exp_less_one_above, log_ends, power_above
+from oracle_opt.proof.elimination import eliminated, semidefinite
 from oracle_opt.proof.enclosed_products import scattered, transposed_times
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.floats import Floats
@@ -144,3 +148,73 @@ def test_forms_whose_products_underflow_are_bounded_from_above(size: float, entr
     x = [Fraction(size)] * 3
     (above,) = forms_above(GramBank(np.full((1, 3, 3), entry), check=False), np.arange(3), x, exact=False)
     assert above >= 9 * Fraction(size) ** 2 * Fraction(entry)
+
+
+def test_products_that_underflow_are_not_known_to_be_zero() -> None:
+    square = transposed_times(np.array([[1e-200]]), Enclosure.of(np.array([1e-200])))
+    assert Fraction(square.lower[0]) <= Fraction(1e-200) ** 2 <= Fraction(square.upper[0])
+    assert square.upper[0] > 0
+    for matrix in (np.array([[0.0, 3.0]]), sparse.csr_array([[0.0, 3.0]])):
+        sums = transposed_times(matrix, Enclosure.of(np.array([1.0])))
+        assert sums.lower[0] == sums.upper[0] == 0.0
+        assert sums.lower[1] < 3.0 < sums.upper[1]
+
+
+def test_elementary_functions_of_sizes_that_no_float_has() -> None:
+    near = 1 + Fraction(1, 10**200)
+    low, high = log_ends(near)
+    assert 0 < low < Fraction(1, 10**200) < high * (1 + Fraction(1, 10**100))
+    assert -1 < exp_less_one_above(Fraction(-300)) < 0
+    assert exp_ends(Fraction(-99_999))[1] < Fraction(1, 10**40_000)
+    assert power_above(Fraction(1, 10**300), Fraction(7, 2)) > 0
+    for beyond in (lambda: exp_ends(Fraction(10**6)), lambda: power_above(Fraction(10) ** 99_999, Fraction(99, 2))):
+        with pytest.raises(OverflowError):
+            beyond()
+
+
+def test_threads_share_the_precision_of_balls() -> None:
+    before = flint.ctx.prec
+    with ThreadPoolExecutor(4) as pool:
+        ends = list(pool.map(lambda k: exp_ends(Fraction(k, 7)), range(2000)))
+    assert all(high - low <= high * Fraction(1, 10**100) for low, high in ends)
+    assert flint.ctx.prec == before
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_linear_equations_are_solved_or_have_no_solution(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(1, 9, 2)
+    matrix = rng.integers(-2, 3, (m, n)) * (rng.uniform(size=(m, n)) < rng.choice([0.2, 0.6, 1.0]))
+    right = rng.integers(-3, 4, m) if seed % 2 else matrix @ rng.integers(-3, 4, n)
+    lines = [
+        ({j: Fraction(int(v)) for j, v in enumerate(row) if v}, Fraction(int(b)))
+        for row, b in zip(matrix, right, strict=True)
+    ]
+    found = eliminated(lines, lambda j: float(j))
+    whole = flint.fmpq_mat(np.column_stack([matrix, right]).tolist())
+    assert (found is None) == (whole.rank() > flint.fmpq_mat(matrix.tolist()).rank())
+    if found is not None:
+        assert all(sum((v * found.get(j, 0) for j, v in line.items()), Fraction(0)) == b for line, b in lines)
+
+
+def test_systems_of_a_thousand_lines_are_told_line_by_line() -> None:
+    chain = [({j: Fraction(1), j + 1: Fraction(-2)}, Fraction(0)) for j in range(1000)]
+    found = eliminated([*chain, ({1000: Fraction(1)}, Fraction(1))], lambda _: 1.0)
+    assert found is not None
+    assert found[0] == 2**1000
+    assert eliminated([], lambda _: 1.0) == eliminated([({}, Fraction(0))], lambda _: 1.0) == {}
+    assert eliminated([({}, Fraction(1))], lambda _: 1.0) is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_definiteness_of_whole_numbers_is_exact(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    order, rank = 6, int(rng.integers(1, 7))
+    roots = rng.integers(-3, 4, (order, rank))
+    squares = roots @ roots.T
+    full = flint.fmpq_mat(squares.tolist()).rank() == order
+    assert semidefinite(squares.tolist())
+    assert semidefinite(squares.tolist(), strictly=True) == full
+    assert not semidefinite(
+        (squares - (np.linalg.eigvalsh(squares)[0] + 1 + 1e-6).astype(int) * np.eye(order, dtype=int)).tolist()
+    )

@@ -32,9 +32,9 @@ def loaded(path):
     return pytest.importorskip("yaml").safe_load((ROOT / path).read_text())
 
 
-def test_five_packages_are_required():
+def test_six_packages_are_required():
     assert {package(word) for word in PROJECT["project"]["dependencies"]} == {
-        *("numpy", "scipy", "highspy", "osqp", "cvxpy"),
+        *("numpy", "scipy", "highspy", "osqp", "cvxpy", "python-flint"),
     }
 
 

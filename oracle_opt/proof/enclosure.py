@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.arrays import EPS
+from oracle_opt.proof.elementary import Ends, exp_ends, log_ends, sqrt_ends
 from oracle_opt.proof.exact_sums import SMALLEST, rounded_up
+from oracle_opt.proof.floats import LIBRARY
 from oracle_opt.proof.number import Numbers
-from oracle_opt.proof.rational_bounds import Ends, exp_ends, log_ends, sqrt_ends
 from oracle_opt.proof.rationals import Fractions
 
-LIBRARY = 4 * EPS  # relative error that `exp` and `log` of a library may make: eight units of roundoff
 MOST = float(np.finfo(float).max)
 
 
@@ -49,7 +49,8 @@ class Enclosure:
     @classmethod
     def around(cls, numbers: Numbers) -> Enclosure:
         """The interval between the ends of numbers that know their error."""
-        return cls(numbers.below(), numbers.above())
+        lower = numbers.below()
+        return cls(lower, lower if numbers.exact else numbers.above())
 
     @classmethod
     def within(cls, values: Any, radii: Any) -> Enclosure:

@@ -8,9 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt.proof.decimals import exp_less_one_above, log_above, power_above
+from oracle_opt.proof.elementary import exp_less_one_above, log_ends, power_above, sqrt_ends
 from oracle_opt.proof.plain import Unbounded
-from oracle_opt.proof.rational_bounds import sqrt_ends
 
 
 class Fractions(Unbounded):
@@ -72,20 +71,20 @@ class Fractions(Unbounded):
         return type(self)(max(self.x.ravel().tolist()))
 
     def sqrt(self) -> Self:
-        """Roots, rounded up to 160 binary digits; those of squares are exact."""
+        """Roots, rounded up to 120 digits; those of squares are exact."""
         return self._each(lambda x: sqrt_ends(max(x, Fraction(0)))[1])
 
     def power(self, exponent: Fraction) -> Self:
-        """Powers, rounded up to 50 digits; small whole ones are exact."""
+        """Powers, rounded up to 120 digits; small whole ones are exact."""
         return self._each(lambda x: power_above(max(x, Fraction(0)), exponent))
 
     def expm1(self) -> Self:
-        """``exp(x) - 1``, rounded up to 50 digits."""
+        """``exp(x) - 1``, rounded up to 120 digits."""
         return self._each(exp_less_one_above)
 
     def divergence(self) -> Self:
-        """``(1 + x) log(1 + x) - x``, rounded up to 50 digits."""
-        return self._each(lambda x: (1 + x) * log_above(1 + x) - x if x > -1 else Fraction(1))
+        """``(1 + x) log(1 + x) - x``, rounded up to 120 digits."""
+        return self._each(lambda x: (1 + x) * log_ends(1 + x)[1] - x if x > -1 else Fraction(1))
 
     def _each(self, function: Callable[[Fraction], Fraction]) -> Self:
         """A function of each number."""

@@ -44,7 +44,7 @@ class ExactStage:
                 known = ((v, y[j]) for j, v in row)
                 right -= sum((v * value for v, value in known if value), Fraction(0))
                 equations.append(({j: v for j, v in row if y[j] is None}, right))
-        found = _solved(equations)
+        found = eliminated(equations, lambda _: 1)
         if found is None:
             return None
         point = [found.get(j, Fraction(0)) if value is None else value for j, value in enumerate(y)]
@@ -103,52 +103,3 @@ def _end(where: int, pair: tuple[Side, Side]) -> Side:
     if where == BASIC:
         return None
     return pair[0] if where == LOWER else pair[1] if where == UPPER else Fraction(0)
-
-
-def _solved(equations: list[tuple[Line, Fraction]]) -> Line | None:
-    """Solve equations, nearly triangular as of a basis: unknowns that stand alone first, the others by elimination."""
-    known: Line = {}
-    last: list[tuple[int, Line, Fraction]] = []
-    left = dict(enumerate(equations))
-    holds: dict[int, set[int]] = {}
-    for i, (line, _) in left.items():
-        for j in line:
-            holds.setdefault(j, set()).add(i)
-    alone = [j for j, which in holds.items() if len(which) == 1]
-    while alone:
-        j = alone.pop()
-        if len(holds[j]) != 1:
-            continue
-        (i,) = holds[j]
-        line, right = left.pop(i)
-        last.append((j, line, right))
-        for other in line:
-            holds[other].discard(i)
-            if len(holds[other]) == 1:
-                alone.append(other)
-    single = [i for i, (line, _) in left.items() if len(line) == 1]
-    while single:
-        i = single.pop()
-        if i not in left:
-            continue
-        line, right = left[i]
-        if len(line) != 1:
-            continue
-        del left[i]
-        ((j, v),) = line.items()
-        known[j] = right / v
-        for other in holds[j] - {i}:
-            line, right = left[other]
-            left[other] = {a: b for a, b in line.items() if a != j}, right - line[j] * known[j]
-            if len(left[other][0]) == 1:
-                single.append(other)
-        holds[j].clear()
-    rest = eliminated(sorted(left.values(), key=lambda pair: len(pair[0])), lambda _: 1)
-    if rest is None:
-        return None
-    known |= rest
-    for j, line, right in reversed(last):
-        known[j] = (
-            right - sum((v * known.get(a, Fraction(0)) for a, v in line.items() if a != j), Fraction(0))
-        ) / line[j]
-    return known

@@ -22,14 +22,17 @@ from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
 from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
 from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS, Lagrangian
-from oracle_opt.oracles.conic.quadratic import POINT, Quadratic
+from oracle_opt.oracles.conic.quadratic import POINT, Quadratic, enclosed
 from oracle_opt.oracles.conic.row_matrix import consecutive
 from oracle_opt.oracles.conic.rows import rows_of
 from oracle_opt.proof.affine_excess import affine_excess, excess_of
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosed_products import transposed_times
 from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.number import Numbers
 from oracle_opt.proof.parts import Weighted
+from oracle_opt.proof.rationals import Fractions
 from oracle_opt.proof.witness_numbers import numbers, place
 
 ACTIVE = 1e-3  # of the size of x: how far a row may be from it and have a multiplier
@@ -86,7 +89,7 @@ class ConicProof:
             slope = Enclosure.of(self.problem.c, exact)
             value = (slope * at).sum() + self.problem.offset
         else:
-            value, slope = self.quadratic.whole.tangent(at)
+            value, slope = enclosed(self.quadratic.whole.tangent(_kind(exact).of(x)))
         return affine_excess(self.domain, claim, value + constant + (pull * at).sum(), slope + pull, x)
 
     def _objective(self, claim: CutClaim, exact: bool) -> Bound | None:
@@ -103,7 +106,7 @@ class ConicProof:
             return None
         point = numbers("point of the cut", claim.witness[POINT], self.domain.dimension)
         part = self.quadratic.rest if claim.kind is ClaimKind.SUMMAND else self.quadratic.whole
-        return affine_excess(self.domain, claim, *part.tangent(Enclosure.of(point, exact)), point)
+        return affine_excess(self.domain, claim, *enclosed(part.tangent(_kind(exact).of(point))), point)
 
     @np.errstate(all="ignore")
     def value(self, claim: ValueClaim, exact: bool) -> Bound | None:
@@ -111,10 +114,10 @@ class ConicProof:
         x = numbers("best point", claim.point, self.domain.dimension)
         if not refuse_infeasible(self.problem, self.held, self.tolerance, extent_of(self.domain), x):
             return None
+        at = _kind(exact).of(x)
         if self.quadratic is None:
-            at: Any = Enclosure.of(x, exact)
-            return _number((at * self.problem.c).sum() + self.problem.offset)
-        return _number(self.quadratic.tangent(Enclosure.of(x, exact))[0])
+            return _number((at * self.problem.c).sums([0, x.size])[0] + self.problem.offset)
+        return _number(self.quadratic.tangent(at)[0])
 
     def infeasible(self, dual: Vector, exact: bool) -> Bound | None:
         """By how much every point of the domain violates the half-space of y, ``min (A.T @ y) @ z - b @ y`` over it.
@@ -222,9 +225,13 @@ def _cone_of(problem: ConicProblem, row: int) -> tuple[Cone, int]:
     raise Refuted(f"there is no row {row}")
 
 
-def _number(value: Enclosure) -> Bound:
+def _kind(exact: bool) -> type[Numbers]:
+    return Fractions if exact else Floats
+
+
+def _number(value: Numbers) -> Bound:
     """The upper end."""
-    upper: Bound = value.upper.item()
+    upper: Bound = value.above()
     if isinstance(upper, float) and not np.isfinite(upper):
         raise Refuted("the value at the best point is not finite")
     return upper

@@ -22,8 +22,9 @@ from oracle_opt.oracles.conic.cone_groups import ConeGroups
 from oracle_opt.oracles.conic.cones import Nonnegative, Zero
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.half_spaces import extent_of
-from oracle_opt.oracles.conic.quadratic import POINT, EnclosedRows, Quadratic, affine_below
+from oracle_opt.oracles.conic.quadratic import POINT, EnclosedRows, Quadratic, affine_below, enclosed
 from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.floats import Floats
 
 MULTIPLIERS = "multipliers"  # name in the `extras` of the minorant, beside the point
 LONG = float(np.finfo(np.longdouble).eps)
@@ -65,7 +66,7 @@ class Lagrangian:
         head: Any = c @ X + wide(problem.offset)
         terms: Any = abs(c) @ abs(X) + abs(problem.offset)
         if self.quadratic is not None and self.quadratic.whole.charged:
-            value, steep = self.quadratic.whole.tangent(Enclosure.of(x))
+            value, steep = enclosed(self.quadratic.whole.tangent(Floats.of(x)))
             middle = 0.5 * (steep.lower + steep.upper)
             pull, size = pull - c + middle, size + np.abs(middle)
             away = np.nextafter(np.maximum(steep.upper - middle, middle - steep.lower), np.inf)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +16,9 @@ from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.conic.definiteness import lack
 from oracle_opt.oracles.conic.squares import Squares, dense_where_full, squares_of
-from oracle_opt.proof.enclosed_products import EnclosedProduct
 from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.number import Numbers
 
 POINT = "point"  # name in the `extras` of a cut of a quadratic objective: where it was taken
 SUMMED = 4 * 10**6  # entries of the slopes of all summands up to which a cut has these
@@ -71,7 +70,7 @@ class Quadratic:
         self.P, self.c, self.offset, self.domain, self.multicut = P, c, offset, domain, multicut
         least = lack(P)
         self.whole = ConvexPart(self, None, self.squares.lack if multicut else least)
-        self._times = EnclosedProduct(dense_where_full(P))
+        self._dense = dense_where_full(P)
 
     @cached_property
     def squares(self) -> Squares:
@@ -88,11 +87,10 @@ class Quadratic:
         """How many summands there are: `rest`, and one a square."""
         return 1 + len(self.squares.weights)
 
-    def tangent(self, x: Enclosure) -> tuple[Enclosure, Enclosure]:
-        """Value and gradient of f at x, in floats with all rounding, or in fractions."""
-        pull = self._times(x)
-        half = pull * _half(x.exact) + Enclosure.of(self.c, x.exact)
-        return (half * x).sum() + self.offset, pull + self.c
+    def tangent(self, x: Numbers) -> tuple[Numbers, Numbers]:
+        """Value and gradient of f at x."""
+        pull = x.mapped(self._dense)
+        return _total((pull * 0.5 + self.c) * x) + self.offset, pull + self.c
 
     def square_tangents(self, x: Enclosure) -> tuple[Enclosure, Enclosure, EnclosedRows]:
         """Values of all squares at x, and affine functions below them: their values at x and their slopes.
@@ -109,20 +107,20 @@ class Quadratic:
 
     def cut(self, x: Vector, wished: bool) -> ObjectiveCut:
         """The cut of f at x: with those of all summands, if told so and not too large, and the curvature if wished."""
-        at, told = Enclosure.of(x), {POINT: x}  # the witness of a certificate
-        value, slope = self.whole.tangent(at)
-        true = self.tangent(at)[0] if self.whole.charged else value
+        told = {POINT: x}  # the witness of a certificate
+        value, slope = enclosed(self.whole.tangent(Floats.of(x)))
+        true = Enclosure.around(self.tangent(Floats.of(x))[0]) if self.whole.charged else value
         few = self.multicut and self.n_summands * len(x) <= SUMMED
-        summands = self._summands(at, x) if few else ()
+        summands = self._summands(x) if few else ()
         answers = (Curvature(self.squares.roots.toarray()),) if wished else ()
         below, slopes = affine_below(self.domain, x, value, EnclosedRows.of(slope))
         error = _above(true.upper.item(), below.item())
         return ObjectiveCut(x, below.item(), slopes[0], error, summands=summands, answers=answers, extras=told)
 
-    def _summands(self, at: Enclosure, x: Vector) -> tuple[ObjectiveCut, ...]:
-        value, slope = self.rest.tangent(at)
-        values, belows, rows = self.square_tangents(at)
-        true = self.tangent(at)[0] - values.sum() if self.rest.charged else value
+    def _summands(self, x: Vector) -> tuple[ObjectiveCut, ...]:
+        value, slope = enclosed(self.rest.tangent(Floats.of(x)))
+        values, belows, rows = self.square_tangents(Enclosure.of(x))
+        true = Enclosure.around(self.tangent(Floats.of(x))[0]) - values.sum() if self.rest.charged else value
         first, first_slope = affine_below(self.domain, x, value, EnclosedRows.of(slope))
         others, slopes = affine_below(self.domain, x, belows, rows)
         errors = [_above(high, low) for high, low in zip(values.upper.tolist(), others.tolist(), strict=True)]
@@ -159,32 +157,31 @@ class ConvexPart:
         """Whether D is other than 0."""
         return bool(len(self._where))
 
-    def tangent(self, x: Enclosure) -> tuple[Enclosure, Enclosure]:
-        """Value and gradient of g at x, in floats with all rounding, or in fractions."""
+    def tangent(self, x: Numbers) -> tuple[Numbers, Numbers]:
+        """Value and gradient of g at x."""
         value, slope = self._form.tangent(x)
         if self._squares is not None:
-            along = self._squares.along(x)
-            taken = along * Enclosure.of(self._squares.weights, x.exact)
-            value = value - (taken * along).sum() * _half(x.exact)
-            slope = slope - self._squares.pull(taken)
+            along = x.mapped(self._squares.matrix)
+            taken = along * self._squares.weights
+            value = value - _total(taken * along) * 0.5
+            slope = slope - taken.mapped(self._squares.matrix.T)
         if self.charged:
             away = x[self._where] - self._middle
             pull = away * self._lack
-            value = value + (pull * away).sum() * _half(x.exact) - self._most
-            slope = _added(slope, self._where, pull)
+            value = value + _total(pull * away) * 0.5 - self._most
+            k, places = len(self._where), (self._where, np.arange(len(self._where)))
+            slope = slope + pull.mapped(sparse.csr_array((np.ones(k), places), (x.x.size, k)))
         return value, slope
 
 
-def _half(exact: bool) -> Any:
-    return Fraction(1, 2) if exact else 0.5
+def enclosed(tangent: tuple[Numbers, Numbers]) -> tuple[Enclosure, Enclosure]:
+    """A value and a slope between their ends."""
+    return Enclosure.around(tangent[0]), Enclosure.around(tangent[1])
 
 
-def _added(slope: Enclosure, where: Any, pull: Enclosure) -> Enclosure:
-    """The slope, with more at some places."""
-    lower, upper = slope.lower.copy(), slope.upper.copy()
-    added = slope[where] + pull
-    lower[where], upper[where] = added.lower, added.upper
-    return Enclosure(lower, upper)
+def _total(terms: Numbers) -> Numbers:
+    total: Numbers = terms.sums([0, terms.x.size])[0]
+    return total
 
 
 def _above(high: float, low: float) -> float:

@@ -10,7 +10,8 @@ from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.conic.definiteness import Units, blocks, in_own_units, in_units_of_form, lacking
-from oracle_opt.proof.enclosed_products import EnclosedProduct
+from oracle_opt.proof.enclosed_products import transposed_times
+from oracle_opt.proof.enclosure import Enclosure
 
 FULL = 10  # a matrix is dense if more than one in so many entries is not zero
 WIDE = 400  # largest order of a block whose squares are added up in extended precision
@@ -27,14 +28,13 @@ class Squares:
     lack: Vector  # the diagonal of D, next to 0; zero in blocks in which P is definite beyond rounding
 
     @cached_property
-    def along(self) -> EnclosedProduct:
-        """Products ``r_i @ x``."""
-        return EnclosedProduct(dense_where_full(self.roots).T)
+    def matrix(self) -> Any:
+        """The roots, dense where few of their entries are 0."""
+        return dense_where_full(self.roots)
 
-    @cached_property
-    def pull(self) -> EnclosedProduct:
-        """Sums ``sum_i y_i r_i``."""
-        return EnclosedProduct(dense_where_full(self.roots))
+    def along(self, x: Enclosure) -> Enclosure:
+        """Products ``r_i @ x``."""
+        return transposed_times(self.matrix.T, x)
 
 
 def dense_where_full(matrix: sparse.csr_array) -> Any:
