@@ -60,12 +60,7 @@ def test_the_core_writes_certificates_by_one_hook() -> None:
         for path in _sources("oracle_opt")
         if path.relative_to(ROOT / "oracle_opt").parts[0] not in OUTER | {"certificates", "testing", "__init__.py"}
     ]
-    knowing = {
-        path.name
-        for path in core
-        for name in _imports(path)
-        if name.startswith("oracle_opt.certificates")
-    }
+    knowing = {path.name for path in core for name in _imports(path) if name.startswith("oracle_opt.certificates")}
     assert len(core) > 60
     assert knowing == {"run_proof.py"}
 

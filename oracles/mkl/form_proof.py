@@ -57,10 +57,10 @@ def forms_above(bank: KernelBank, points: Indices, x: Sequence[Fraction], exact:
     if not points.size:
         return [Fraction(0)] * bank.n_kernels
     near = np.array([float(value) for value in x])
-    charge = np.zeros(bank.n_kernels)
-    for which, part in _kernel_parts(bank, points.size, EXACT_AT_ONCE if exact else AT_ONCE):
-        charge[which] = _charge_of_forms(part, points, near)
     if exact:
+        charge = np.concatenate(
+            [_charge_of_forms(part, points, near) for _, part in _kernel_parts(bank, points.size, EXACT_AT_ONCE)]
+        )
         common = max(value.denominator for value in x)  # all are powers of 2
         whole = np.array([int(value * common) for value in x], dtype=object)
         sums = [Fraction(0)] * bank.n_kernels
@@ -70,16 +70,12 @@ def forms_above(bank: KernelBank, points: Indices, x: Sequence[Fraction], exact:
             for k, total in zip(range(which.start, which.stop), added.tolist(), strict=True):
                 sums[k] += factor * total * Fraction(2) ** low
         return [total / common**2 + Fraction(more) for total, more in zip(sums, charge.tolist(), strict=True)]
-    S, A, sizes = np.zeros(bank.n_kernels), np.zeros(bank.n_kernels), np.abs(near)
-    for which, E, rows, columns, factor in _triangle(bank, points, AT_ONCE):
-        S[which] += factor * (near[rows] @ (near[columns] @ E))
-        A[which] += factor * (sizes[rows] @ (sizes[columns] @ np.abs(E)))
-    m = points.size
-    F = S + EPS * (2 * m + 16) * A + charge + 4 * m * (1.0 + sizes.sum()) * SMALLEST
+    b = np.zeros(bank.n_points)
+    b[points] = near
+    found = forms_together(bank, b[:, None])[:, 0]
+    S, F, m = found.x, found.above(), points.size
     unsure = np.flatnonzero(TOLD * np.abs(S) < F - S)
     if unsure.size and unsure.size * m**2 <= MOST_ENTRIES:
-        b = np.zeros(bank.n_points)
-        b[points] = near
         sharper = forms_by_parts(bank.subset(unsure), b).above()
         F[unsure] = np.minimum(F[unsure], sharper)
     return _fractions(F + 2 * EPS * np.abs(F))
