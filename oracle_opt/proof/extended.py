@@ -35,13 +35,11 @@ class Extended(Floats):
     __sub__ = Numbers.__sub__  # a sum
 
     def __add__(self, other: Any) -> Self:
-        """Sum."""
         other = self.of(other)
         x = self.x + other.x
         return type(self)(x, (self.r + other.r + UNIT * abs(x)) * ON)
 
     def __mul__(self, other: Any) -> Self:
-        """Product."""
         other = self.of(other)
         x = self.x * other.x
         r = UNIT * abs(x) + LOST
@@ -52,17 +50,14 @@ class Extended(Floats):
         return type(self)(x, r * ON)
 
     def dot(self, other: Any) -> Self:
-        """Sum of products."""
         products: Self = self * other
         return products.sum()
 
     def mapped(self, matrix: Any) -> Self:
-        """``matrix @ x``."""
         wide = matrix.astype(np.longdouble)
         return type(self)(wide @ self.x, (abs(wide) @ self._lost(n := self.x.shape[0]) + n * LOST) * ON)
 
     def sum(self, axis: int | None = None) -> Self:
-        """Sum, in any order."""
         n = self.x.size if axis is None else self.x.shape[axis]
         return type(self)(self.x.sum(axis=axis), self._lost(n).sum(axis=axis) * ON)
 

@@ -56,7 +56,6 @@ class Floats(Numbers):
 
     @classmethod
     def joined(cls, parts: Sequence[Any]) -> Self:
-        """One array of several."""
         made = [cls.of(one) for one in parts]
         x = np.concatenate([np.atleast_1d(one.x) for one in made])
         if all(one.r is EXACT for one in made):
@@ -74,7 +73,6 @@ class Floats(Numbers):
             return cls(x, r) if x.ndim else cls(float(x), float(r))
 
     def __add__(self, other: Any) -> Self:
-        """Sum."""
         other = other if type(other) is Floats else self.of(other)
         x = self.x + other.x
         if self.r is EXACT and other.r is EXACT:
@@ -82,7 +80,6 @@ class Floats(Numbers):
         return type(self)(x, (self.r + other.r + EPS * abs(x)) * ON)
 
     def __sub__(self, other: Any) -> Self:
-        """Difference."""
         other = other if type(other) is Floats else self.of(other)
         x = self.x - other.x
         if self.r is EXACT and other.r is EXACT:
@@ -90,7 +87,6 @@ class Floats(Numbers):
         return type(self)(x, (self.r + other.r + EPS * abs(x)) * ON)
 
     def __neg__(self) -> Self:
-        """Negative."""
         return type(self)(-self.x, self.r)
 
     def __mul__(self, other: Any) -> Self:
@@ -129,15 +125,12 @@ class Floats(Numbers):
         return type(self)(x, r) if np.ndim(x) else type(self)(float(x), float(r))
 
     def __abs__(self) -> Self:
-        """Sizes."""
         return type(self)(abs(self.x), self.r)
 
     def __getitem__(self, where: Any) -> Self:
-        """Some of them."""
         return type(self)(self.x[where], np.broadcast_to(self.r, self.x.shape)[where] if np.ndim(self.r) else self.r)
 
     def dot(self, other: Any) -> Self:
-        """Sum of products, in any order."""
         other = other if type(other) is Floats else self.of(other)
         a, b = self.x, other.x
         size_a, size_b, n = np.abs(a), np.abs(b), a.size
@@ -150,7 +143,6 @@ class Floats(Numbers):
         return type(self)(float(a.dot(b)) if n <= 2 * BLOCK else blocked(a * b), r * ON)
 
     def mapped(self, matrix: Any) -> Self:
-        """``matrix @ x``."""
         n, sizes, near = terms_of(matrix, self.x.shape[0]), abs(matrix), np.abs(self.x)
         r = EPS * (n + 1) * (sizes @ near)
         if self.r is not EXACT:
@@ -163,7 +155,6 @@ class Floats(Numbers):
         return type(self)(matrix @ self.x, r * ON)
 
     def sum(self, axis: int | None = None) -> Self:
-        """Sum, in any order."""
         n = self.x.size if axis is None else self.x.shape[axis]
         long = axis is None and n > 2 * BLOCK
         r = EPS * ((depth(n) if long else n) + 8) * np.abs(self.x).sum(axis=axis)
@@ -173,7 +164,6 @@ class Floats(Numbers):
         return type(self)(x, r * ON) if np.ndim(x) else type(self)(float(x), float(r) * ON)
 
     def maximum(self, other: Any) -> Self:
-        """The larger of two."""
         other = self.of(other)
         r = EXACT if self.r is EXACT and other.r is EXACT else np.maximum(self.r, other.r)
         x = np.maximum(self.x, other.x)
@@ -206,11 +196,9 @@ class Floats(Numbers):
         return self._risen(powers)
 
     def expm1(self) -> Self:
-        """``exp(x) - 1``."""
         return self._risen(lambda x: (np.expm1(x), LIBRARY * np.abs(np.expm1(x)) + np.where(x != 0, SMALLEST, 0.0)))
 
     def divergence(self) -> Self:
-        """``(1 + x) log(1 + x) - x``."""
 
         def values(x: Any) -> tuple[Any, Any]:
             value = divergence(x)
@@ -235,11 +223,9 @@ class Floats(Numbers):
 
     @classmethod
     def near(cls, x: float, r: float) -> Self:
-        """The number with this radius."""
         return cls(x, r)
 
     def group_sums(self, starts: NDArray[np.intp]) -> Self:
-        """Sums of groups, in any order."""
         sizes = np.diff(np.append(starts, self.x.size))
         r = EPS * (sizes + 8) * np.add.reduceat(np.abs(self.x), starts)
         if self.r is not EXACT:

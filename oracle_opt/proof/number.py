@@ -52,23 +52,18 @@ class Numbers(ABC):
     def __getitem__(self, where: Any) -> Self: ...
 
     def __radd__(self, other: Any) -> Self:
-        """As `__add__`."""
         return self.__add__(other)
 
     def __rmul__(self, other: Any) -> Self:
-        """As `__mul__`."""
         return self.__mul__(other)
 
     def __sub__(self, other: Any) -> Self:
-        """Difference."""
         return self + -self.of(other)
 
     def __rsub__(self, other: Any) -> Self:
-        """Difference."""
         return self.of(other) + -self
 
     def __rtruediv__(self, other: Any) -> Self:
-        """Quotient."""
         return self.of(other) / self
 
     @abstractmethod

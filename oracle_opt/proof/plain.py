@@ -27,43 +27,33 @@ class Unbounded(Numbers):
 
     @classmethod
     def joined(cls, parts: Sequence[Any]) -> Self:
-        """One array of several."""
         return cls(np.concatenate([np.atleast_1d(cls.of(one).x) for one in parts]))
 
     def __add__(self, other: Any) -> Self:
-        """Sum."""
         return type(self)(self.x + self.of(other).x)
 
     def __neg__(self) -> Self:
-        """Negative."""
         return type(self)(-self.x)
 
     def __mul__(self, other: Any) -> Self:
-        """Product."""
         return type(self)(self.x * self.of(other).x)
 
     def __truediv__(self, other: Any) -> Self:
-        """Quotient."""
         return type(self)(self.x / self.of(other).x)
 
     def __abs__(self) -> Self:
-        """Sizes."""
         return type(self)(abs(self.x))
 
     def __getitem__(self, where: Any) -> Self:
-        """Some of them."""
         return type(self)(self.x[where])
 
     def maximum(self, other: Any) -> Self:
-        """The larger of two."""
         return type(self)(np.maximum(self.x, self.of(other).x))
 
     def below(self) -> Any:
-        """They."""
         return self.x
 
     def above(self) -> Any:
-        """They."""
         return self.x
 
 
@@ -75,55 +65,43 @@ class Plain(Unbounded):
 
     @classmethod
     def of(cls, x: Any) -> Self:
-        """Numbers as they are, or rounded."""
         if type(x) is cls:
             return x
         return cls(x if type(x) is float or type(x) is np.ndarray else np.asarray(x, dtype=float)[()])
 
     def dot(self, other: Any) -> Self:
-        """Sum of products."""
         return type(self)(self.x.dot(self.of(other).x))
 
     def mapped(self, matrix: Any) -> Self:
-        """``matrix @ x``."""
         return type(self)(matrix @ self.x)
 
     def sum(self, axis: int | None = None) -> Self:
-        """Sum."""
         return type(self)(self.x.sum(axis=axis))
 
     def max(self) -> Self:
-        """The largest."""
         return type(self)(self.x.max())
 
     def sqrt(self) -> Self:
-        """Roots."""
         return type(self)(np.sqrt(np.maximum(self.x, 0.0)))
 
     def power(self, exponent: Fraction) -> Self:
-        """Powers."""
         return type(self)(self.x ** float(exponent))
 
     def expm1(self) -> Self:
-        """``exp(x) - 1``."""
         with np.errstate(over="ignore"):
             return type(self)(np.expm1(self.x))
 
     def divergence(self) -> Self:
-        """``(1 + x) log(1 + x) - x``."""
         return type(self)(divergence(self.x))
 
     @classmethod
     def near(cls, x: float, r: float) -> Self:
-        """The number."""
         return cls(x)
 
     def group_sums(self, starts: NDArray[np.intp]) -> Self:
-        """Sums of groups."""
         return type(self)(np.add.reduceat(self.x, starts))
 
     def group_max(self, starts: NDArray[np.intp]) -> Self:
-        """Largest of groups."""
         return type(self)(np.maximum.reduceat(self.x, starts))
 
 

@@ -20,7 +20,6 @@ class Fractions(Unbounded):
 
     @classmethod
     def of(cls, x: Any) -> Self:
-        """Numbers as they are."""
         if type(x) is cls:
             return x
         if np.ndim(x) == 0:
@@ -30,7 +29,6 @@ class Fractions(Unbounded):
         return cls(_objects([*map(Fraction if plain else _fraction, given.ravel().tolist())], given.shape))
 
     def dot(self, other: Any) -> Self:
-        """Sum of products."""
         pairs = [(a, b) for a, b in zip(self.x, self.of(other).x, strict=True) if a and b]
         left, unit = _whole([a for a, _ in pairs])
         right, other_unit = _whole([b for _, b in pairs])
@@ -55,7 +53,6 @@ class Fractions(Unbounded):
         return type(self)(_objects([one * power for one in sums.ravel().tolist()], sums.shape))
 
     def sum(self, axis: int | None = None) -> Self:
-        """Sum."""
         whole, unit = _whole(self.x.ravel().tolist())
         if axis is None:
             return type(self)(Fraction(sum(whole), unit))
@@ -63,11 +60,9 @@ class Fractions(Unbounded):
         return type(self)(_objects([Fraction(one, unit) for one in sums.ravel().tolist()], sums.shape))
 
     def minimum(self, other: Any) -> Self:
-        """The smaller of two."""
         return type(self)(np.minimum(self.x, self.of(other).x))
 
     def max(self) -> Self:
-        """The largest."""
         return type(self)(max(self.x.ravel().tolist()))
 
     def sqrt(self) -> Self:
@@ -94,16 +89,13 @@ class Fractions(Unbounded):
 
     @classmethod
     def near(cls, x: float, r: float) -> Self:
-        """The upper end."""
         return cls(_fraction(x) + _fraction(r))
 
     def group_sums(self, starts: NDArray[np.intp]) -> Self:
-        """Sums of groups."""
         sums = [type(self)(one).sum().x for one in np.split(self.x, starts[1:])]
         return type(self)(_objects(sums, (len(sums),)))
 
     def group_max(self, starts: NDArray[np.intp]) -> Self:
-        """Largest of groups."""
         largest = [max(one.tolist()) for one in np.split(self.x, starts[1:])]
         return type(self)(_objects(largest, (len(largest),)))
 
