@@ -298,7 +298,14 @@ class Result:
         facts: dict[str, object] = {"generator": self.generator, "status": self.status.name, "calls": self.n_calls}
         if self.proof.relaxation:
             facts["relaxation"] = self.proof.relaxation
-        return self.proof.certificate(self.cut, self.lower_bound, self.upper_bound, facts)
+        made = self.proof.certificate(self.cut, self.lower_bound, self.upper_bound, facts)
+        if made.value is None:
+            raise InvalidCertificate(
+                "there is no upper bound to certify: no feasible point with a finite value was seen"
+            )
+        if not isfinite(made.lower):
+            raise InvalidCertificate("there is no finite lower bound to certify: none was proven")
+        return made
 
     def __repr__(self) -> str:
         bounds = f"upper_bound={self.upper_bound:.10g}, lower_bound={self.lower_bound:.10g}"

@@ -230,6 +230,8 @@ class Unknown(Domain):
         pytest.param((UNIT, [CUT], [1.0], VALUE, -np.inf, 0.5), "no finite lower bound", id="no lower bound"),
         pytest.param((UNIT, [CUT], [1.0], VALUE, np.nan, 0.5), "no finite lower bound", id="nan"),
         pytest.param((UNIT, [CUT], [1.0], VALUE, 0.0, np.inf), "no upper bound", id="no upper bound"),
+        pytest.param((UNIT, [CUT], [1.0], None, 0.0, np.nan), "no upper bound", id="nan without a point"),
+        pytest.param((UNIT, [], [], None, -np.inf, np.inf), "no upper bound", id="neither"),
         pytest.param((UNIT, [CUT], [1.0], None, 0.0, 0.5), "no upper bound", id="no point"),
         pytest.param((UNIT, [CUT], [1.0], VALUE, 0.0, 0.5, {"convex": False}), "not convex", id="not convex"),
         pytest.param((UNIT, [CUT], [1.0], VALUE, 0.1, 0.5), "does not follow", id="too high"),

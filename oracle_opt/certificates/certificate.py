@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, lru_cache
-from math import isfinite
+from math import inf, isfinite
 from os import PathLike
 from pathlib import Path
 from platform import python_version
@@ -34,8 +34,9 @@ PACKAGES = ("oracle-opt", "numpy", "scipy", "highspy")
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Cuts, multipliers and a point that prove ``lower <= minimum <= upper``.
+    """Cuts, multipliers and a point that prove ``lower <= minimum <= upper``, or one of both alone.
 
+    A certificate of a lower bound has no point, and `upper` is inf. One of a point has no cuts, and `lower` is -inf.
     Made by `Result.certificate` or `Certificate.load`; `verify` checks it.
 
     Parameters
@@ -43,13 +44,13 @@ class Certificate:
     lower, upper : float
         The minimum lies between them.
     gap : float
-        ``upper - lower``, rounded up, and 0 where that is negative.
+        ``upper - lower``, rounded up, and 0 where that is negative; inf where one of both is.
     cuts : tuple of CutClaim
         The cuts with a multiplier above 0.
     multipliers : ndarray of shape (len(cuts),)
         Of each cut.
-    value : ValueClaim
-        The best point and the value there.
+    value : ValueClaim or None
+        The best point and the value there; `None` without a point.
     problem : str
         `Oracle.problem_identity` of the oracle.
     facts : mapping
@@ -67,7 +68,7 @@ class Certificate:
     gap: float
     cuts: tuple[CutClaim, ...]
     multipliers: Vector
-    value: ValueClaim
+    value: ValueClaim | None
     problem: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -88,52 +89,58 @@ class Certificate:
 
         The `cuts` are what is claimed of a function on a `domain`. The `multipliers` are not negative, one a cut: those
         of each summand are scaled to the largest sum of a summand, and cuts with the multiplier 0 are left out. `value`
-        is the claim of the best point; none is refused. A run claims the bounds `lower` and `upper`; the lower one of
-        the certificate is the same, or the exact minimum of the minorant where rounding made that smaller. `facts` are
-        names to words and numbers: "problem" is `Oracle.problem_identity`; "convex", if it is false, refuses.
+        is the claim of the best point. A run claims the bounds `lower` and `upper`; the lower one of the certificate is
+        the same, or the exact minimum of the minorant where rounding made that smaller. No value and an `upper` of inf
+        make a certificate of the bound alone, no cuts and a `lower` of -inf one of the point. `facts` are names to
+        words and numbers: "problem" is `Oracle.problem_identity`; "convex", if it is false, refuses.
 
         Raises
         ------
         InvalidCertificate
-            There is nothing to certify: no finite bound, no feasible point, no convexity. Or the bounds do not follow
-            from the claims.
+            There is nothing to certify: neither a bound nor a point, no convexity. Or the bounds do not follow from the
+            claims.
         """
         instance("domain", domain, Domain, "a Domain such as Box(lower, upper)")
         facts = dict(facts or {})
         if not facts.pop("convex", True):
             raise InvalidCertificate("the function is not convex: nothing was proven, and there is nothing to certify")
-        if value is None or not isfinite(upper):
+        bounded, cuts = lower != -inf, instances("cuts", cuts, CutClaim, "a CutClaim")
+        if not (isfinite(upper) if value is not None else upper == inf and bounded):
             raise InvalidCertificate(
                 "there is no upper bound to certify: no feasible point with a finite value was seen"
             )
-        if not isfinite(lower):
+        if not isfinite(lower) and (bounded or cuts):
             raise InvalidCertificate("there is no finite lower bound to certify: none was proven")
-        kept, weights = _kept(instances("cuts", cuts, CutClaim, "a CutClaim"), np.asarray(multipliers, dtype=float))
+        kept, weights = _kept(cuts, np.asarray(multipliers, dtype=float))
         n, lines = domain.dimension, [certificate_file.cut_words(*pair) for pair in zip(kept, weights, strict=True)]
         try:
-            whole, total = verify.weights_of(lines)
+            whole, total = verify.weights_of(lines) if bounded else ([], 1)
             constant, slope = verify.combined(lines, whole, n)
             scale = total * verify.ONE
             minorant = np.array([entry / scale for entry in (constant, *slope)])
             described = {name: certificate_file.set_words(one) for name, one in domain.described(minorant[1:]).items()}
             least = verify.minimum(described.get("promised", described["set"]), slope, scale)
-            point = [verify.units(certificate_file.hexadecimal(z)) for z in value.point.tolist()]
-            outside = verify.violations(described["set"], lines, point)
+            outside: dict[str, Fraction] = {}
+            if value is not None:
+                point = [verify.units(certificate_file.hexadecimal(z)) for z in value.point.tolist()]
+                outside = verify.violations(described["set"], lines, point)
         except (DamagedFile, FalseLine, OverflowError, ValueError) as false:
             raise InvalidCertificate(f"what the run claims does not hold: {false}") from false
-        if least is None:
-            raise InvalidCertificate(
-                "there is no finite lower bound to certify: in exact arithmetic the minorant has no minimum over "
-                f"{domain!r}"
-            )
-        exact = (constant + least) / scale
-        size = size_of(domain, kept, [Fraction(weight, total) for weight in whole], lower, upper)
-        if lower - exact > ROUNDING * size:
-            raise InvalidCertificate(
-                f"the lower bound {lower!r} does not follow from the cuts: the exact minimum is {float(exact)!r}"
-            )
-        lower = min(float(lower), -verify.rounded_up(-exact))
-        gap = verify.rounded_up(max(Fraction(0), Fraction(upper) - Fraction(lower)))
+        if bounded:
+            if least is None:
+                raise InvalidCertificate(
+                    "there is no finite lower bound to certify: in exact arithmetic the minorant has no minimum over "
+                    f"{domain!r}"
+                )
+            exact = (constant + least) / scale
+            size = size_of(domain, kept, [Fraction(weight, total) for weight in whole], lower, upper)
+            if lower - exact > ROUNDING * size:
+                raise InvalidCertificate(
+                    f"the lower bound {lower!r} does not follow from the cuts: the exact minimum is {float(exact)!r}"
+                )
+            lower = min(float(lower), -verify.rounded_up(-exact))
+        both = bounded and value is not None
+        gap = verify.rounded_up(max(Fraction(0), Fraction(upper) - Fraction(lower))) if both else inf
         problem, versions = str(facts.pop("problem", "")), dict(_versions())
         run = {name: certificate_file.plain(name, fact) for name, fact in facts.items()}
         header = {
@@ -219,7 +226,14 @@ class Certificate:
         if oracle is None:
             given = len(self.cuts)
             return CertificateVerdict(
-                checked.lower, checked.upper, given, 0, given, outside=checked.outside, promise=checked.promise
+                checked.lower,
+                checked.upper,
+                given,
+                0,
+                given,
+                self.value is None,
+                checked.outside,
+                checked.promise,
             )
         oracle = oracle.as_certified(self.problem)
         if not same_but_for_names(oracle, self.problem):

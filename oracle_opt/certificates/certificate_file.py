@@ -102,8 +102,10 @@ def cut_of(record: Record, n: int) -> tuple[CutClaim, float]:
     return claim, float.fromhex(record["multiplier"])
 
 
-def value_words(value: ValueClaim, outside: Mapping[str, float]) -> Record:
-    """The line of the incumbent."""
+def value_words(value: ValueClaim | None, outside: Mapping[str, float]) -> Record:
+    """The line of the incumbent, of no words where there is none."""
+    if value is None:
+        return {"line": "incumbent", "upper": "inf"}
     return {
         "line": "incumbent",
         "upper": hexadecimal(value.upper),
@@ -114,8 +116,10 @@ def value_words(value: ValueClaim, outside: Mapping[str, float]) -> Record:
     }
 
 
-def value_of(record: Record) -> ValueClaim:
-    """The incumbent that a line states."""
+def value_of(record: Record) -> ValueClaim | None:
+    """The incumbent that a line states, if any."""
+    if record["upper"] == "inf":
+        return None
     point, upper = _floats(record["point"]), float.fromhex(record["upper"])
     return ValueClaim(point, upper, _witness_of(record), _note_of(record))
 

@@ -36,14 +36,14 @@ class CertificateVerdict:
     Parameters
     ----------
     lower, upper : float
-        The minimum lies between them, given the cuts that are not proven.
+        The minimum lies between them, given the cuts that are not proven; -inf or inf where there is no such bound.
     n_cuts : int
         How many cuts the lower bound rests upon.
     n_proven, n_given : int
         How many of them were proven from the data of the problem, and how many are taken as given, because there was
         no oracle or no witness.
     value_proven : bool
-        Whether the value at the best point was proven, too.
+        Whether the value at the best point was proven, too; `True` where the certificate has no point.
     outside : float
         By how much the best point violates a constraint, at most.
     promise : str
@@ -83,28 +83,28 @@ class CertificateVerdict:
         return max(0.0, self.upper - self.lower)
 
     def __str__(self) -> str:
+        cuts, value = [f"the {self.n_cuts} cuts"] * (self.lower > -inf), ["the value at the point"] * (self.upper < inf)
         if self.proven:
-            words = f"holds{self.promise}: all {self.n_cuts} cuts and the value at the point are proven from the data"
-        elif not self.n_proven and not self.value_proven:
-            words = f"holds, given the {self.n_cuts} cuts and the value at the point{self.promise}"
+            words = f"holds{self.promise}: {' and '.join(['all ' * bool(cuts) + one for one in cuts] + value)}"
+            words += f" {'is' if not cuts else 'are'} proven from the data"
+        elif not self.n_proven and not (value and self.value_proven):
+            words = f"holds, given {' and '.join(cuts + value)}{self.promise}"
         else:
-            value = "proven" if self.value_proven else "given"
             words = (
                 f"holds, given {self.n_given} of the {self.n_cuts} cuts{self.promise}: the other {self.n_proven} are "
-                f"proven from the data; the value at the point is {value}"
+                "proven from the data"
             )
+            words += f"; the value at the point is {'proven' if self.value_proven else 'given'}" * bool(value)
         if self.n_asked:
             words += f"; asked anew, the oracle agrees in {number(self.n_asked, 'answer')}"
-        return (
-            f"{words}; the minimum lies in [{self.lower!r}, {self.upper!r}], the gap is {self.gap:.3g}, and the point "
-            f"is feasible {f'up to {self.outside:.1g}' if self.outside else 'exactly'}"
-        )
+        feasible = f", and the point is feasible {f'up to {self.outside:.1g}' if self.outside else 'exactly'}"
+        return f"{words}; {verify.in_words(self.lower, self.upper, self.gap)}{feasible * bool(value)}"
 
 
 def prove(
     records: tuple[Record, ...],
     claims: tuple[CutClaim, ...],
-    value: ValueClaim,
+    value: ValueClaim | None,
     bounds: tuple[float, float],
     checked: Checked,
     oracle: Oracle,
@@ -116,12 +116,11 @@ def prove(
         raise InvalidCertificate(f"{oracle!r} is not convex: nothing is proven by its cuts")
     claimed_lower, claimed_upper = bounds
     cuts = records[2:-2]
-    weights, total = verify.weights_of(cuts)
+    weights, total = verify.weights_of(cuts) if cuts else ([], 1)
     shares = [Fraction(weight, total) for weight in weights]
     size = size_of(oracle.domain, claims, shares, claimed_lower, claimed_upper)
-    size = max(size, oracle.size_of_terms(value.point))
+    size = size if value is None else max(size, oracle.size_of_terms(value.point))
     least, promise = _over_own_domain(records, claimed_lower, oracle.domain, size)
-    lower = min(Fraction(claimed_lower), least)
     given: list[tuple[str, CutClaim]] = []
     worst, lost = (Fraction(0), ""), Fraction(0)
     quick: list[Bound | None] = [None] * len(claims) if exact else _quick(oracle, claims, shares, size)
@@ -140,22 +139,22 @@ def prove(
             f"that is more than rounding; most of it, {float(worst[0]):.3g}, is missing in {worst[1]}"
         )
     name = f"line {len(cuts) + 4}, the incumbent"
-    upper = Fraction(claimed_upper)
-    proven = _judged(oracle.prove_value, oracle, value, exact, name)
+    upper, proven = claimed_upper, None if value is None else _judged(oracle.prove_value, oracle, value, exact, name)
     if proven is not None:
-        upper = max(upper, Fraction(_number(proven, name, least=None)))
-        if upper - Fraction(claimed_upper) > OF_VALUES * size:
-            raise Refuted(f"{name}: the value is {float(upper)!r}, and {claimed_upper!r} is claimed")
+        above = max(Fraction(upper), Fraction(_number(proven, name, least=None)))
+        if above - Fraction(upper) > OF_VALUES * size:
+            raise Refuted(f"{name}: the value is {float(above)!r}, and {upper!r} is claimed")
+        upper = verify.rounded_up(above)
     n_asked = 0
-    if ask and (given or proven is None):
+    if ask and (given or (value is not None and proven is None)):
         n_asked = _held_against_answers(oracle, value, name, claimed_upper, given)
     return CertificateVerdict(
-        -verify.rounded_up(lost - lower),
-        verify.rounded_up(upper),
+        -inf if least is None else -verify.rounded_up(lost - min(Fraction(claimed_lower), least)),
+        upper,
         len(cuts),
         len(cuts) - len(given),
         len(given),
-        proven is not None,
+        value is None or proven is not None,
         checked.outside,
         promise,
         exact,
@@ -164,17 +163,17 @@ def prove(
 
 
 def _held_against_answers(
-    oracle: Oracle, value: ValueClaim, name: str, upper: float, given: list[tuple[str, CutClaim]]
+    oracle: Oracle, value: ValueClaim | None, name: str, upper: float, given: list[tuple[str, CutClaim]]
 ) -> int:
     """Ask the oracle at the best point, and where cuts are known to have been taken; how often it answered."""
-    points = {value.point.tobytes(): value.point}
+    points = {} if value is None else {value.point.tobytes(): value.point}
     for _, claim in given:
         taken = np.asarray(claim.witness.get(POINT, ()), dtype=float)
-        if taken.shape == value.point.shape:
+        if taken.shape == claim.slope.shape:
             points.setdefault(taken.tobytes(), taken)
     for point in () if oracle.adaptive else points.values():
         answer = check_cut(oracle.query(Query(point.copy())), point, oracle)
-        best = point is value.point
+        best = value is not None and point is value.point
         if best and (isinstance(answer, FeasibilityCut) or answer.value - upper > _rounding(answer, upper)):
             found = (
                 "is none that is feasible" if isinstance(answer, FeasibilityCut) else f"has the value {answer.value!r}"
@@ -228,7 +227,8 @@ def _quick(oracle: Oracle, claims: tuple[CutClaim, ...], shares: list[Fraction],
 def size_of(domain: Domain, cuts: tuple[CutClaim, ...], shares: list[Fraction], lower: float, upper: float) -> float:
     """Size of the terms of the minorant on the domain, on the average of the cuts: what rounding is relative to."""
     sizes = [abs(cut.constant) + domain.extent(cut.slope) for cut in cuts]
-    return float(max(np.dot([float(share) for share in shares], sizes), abs(lower), abs(upper), UNDERFLOW))
+    known = [abs(bound) for bound in (lower, upper) if isfinite(bound)]
+    return float(max(np.dot([float(share) for share in shares], sizes), *known, UNDERFLOW))
 
 
 def _judged(prove: Callable[[C, bool], Bound | None], oracle: Oracle, claim: C, exact: bool, name: str) -> Bound | None:
@@ -250,8 +250,13 @@ def _judged(prove: Callable[[C, bool], Bound | None], oracle: Oracle, claim: C, 
     return found
 
 
-def _over_own_domain(records: tuple[Record, ...], lower: float, domain: Domain, size: float) -> tuple[Fraction, str]:
-    """Minimum of the minorant over the domain of the oracle, whatever the file says of it, and what that rests upon."""
+def _over_own_domain(
+    records: tuple[Record, ...], lower: float, domain: Domain, size: float
+) -> tuple[Fraction | None, str]:
+    """Minimum of the minorant over the domain of the oracle, whatever the file says of it, and what that rests upon.
+
+    Without cuts there is no minorant, and the point alone is held against the domain.
+    """
     n, cuts = domain.dimension, records[2:-2]
     if n != records[1]["n"]:
         raise Refuted(f"line 2, the domain: it has {records[1]['n']} variables, and {domain!r} has {n}")
@@ -260,17 +265,21 @@ def _over_own_domain(records: tuple[Record, ...], lower: float, domain: Domain, 
         stated[j] = float.fromhex(word)
     words = {name: set_words(one) for name, one in domain.described(stated).items()}
     if {name: records[1][name] for name in ("set", "promised") if name in records[1]} == words:
-        return Fraction(lower), verify.PROMISE * ("promised" in words)  # what the file says of it was checked
-    weights, total = verify.weights_of(cuts)
+        # what the file says of it was checked
+        return (Fraction(lower), verify.PROMISE * ("promised" in words)) if cuts else (None, "")
+    weights, total = verify.weights_of(cuts) if cuts else ([], 1)
     constant, slope = verify.combined(cuts, weights, n)
     scale = total * verify.ONE
     described = domain.described(np.array([entry / scale for entry in slope]))
     words = {name: set_words(one) for name, one in described.items()}
     try:
         least = verify.minimum(words.get("promised", words["set"]), slope, scale)
-        verify.violations(words["set"], [], verify.numbers(records[-1]["point"], n))
+        if "point" in records[-1]:
+            verify.violations(words["set"], [], [*map(verify.units, records[-1]["point"].split())])
     except FalseLine as problem:
         raise Refuted(f"line 2, the domain of the oracle, {domain!r}, is another: {problem}") from problem
+    if not cuts:
+        return None, ""
     minimum = None if least is None else (constant + least) / scale
     if minimum is None or lower - minimum > ROUNDING * size:
         found = "no minimum" if minimum is None else f"the minimum {float(minimum)!r}"

@@ -7,7 +7,8 @@ functions ``a(z) = constant + slope @ z``, each with a multiplier. It claims tha
 
     lower <= minimum of f over Z <= upper.
 
-The upper bound is f at the point. The lower bound follows from the cuts, each of which is one of four statements:
+Either may be missing, -inf with the cuts or inf with the point. The upper bound is f at the point. The lower bound
+follows from the cuts, each of which is one of four statements:
 
     minorant     f(z) >= a(z)      at all feasible z
     bound        f(z) >= a(z)      the same, with slope 0
@@ -42,6 +43,7 @@ FORMAT, VERSION = "oracle-opt certificate", 1
 ONE = 1 << 1074  # every float is a whole multiple of 2**-1074: counted in this unit it is an integer, and exact
 PROMISE = ", if a minimizer lies in the part of the domain that is only promised"
 SMALL = Fraction(1, 10**9)  # so far outside a constraint a point may be, as a share of its own norm or of 1
+MISSING = {"lower": "-inf", "upper": "inf"}  # what stands where there is no such bound
 Record = dict[str, Any]  # a line of the file
 
 
@@ -64,62 +66,71 @@ class Checked(NamedTuple):
     promise: str  # what all rests upon besides, in words
 
     def __str__(self) -> str:
-        return (
-            f"holds, given the {self.n_cuts} cuts and the value at the point{self.promise}: the minimum lies in ["
-            f"{self.lower!r}, {self.upper!r}], the gap is {self.gap:.3g}, the point feasible up to {self.outside:.1g}"
-        )
+        given = [f"the {self.n_cuts} cuts"] * (self.lower > -inf) + ["the value at the point"] * (self.upper < inf)
+        point = f", the point feasible up to {self.outside:.1g}" * (self.upper < inf)
+        return f"holds, given {' and '.join(given)}{self.promise}: {in_words(self.lower, self.upper, self.gap)}{point}"
+
+
+def in_words(lower: float, upper: float, gap: float) -> str:
+    """The bounds of a certificate, one of which may be missing."""
+    if upper == inf:
+        return f"the minimum is at least {lower!r}, a lower bound, no point"
+    if lower == -inf:
+        return f"the minimum is at most {upper!r}, a point, no lower bound"
+    return f"the minimum lies in [{lower!r}, {upper!r}], the gap is {gap:.3g}"
 
 
 def check(content: bytes) -> Checked:
     """Check a file, given as bytes; `DamagedFile` or `FalseLine` names the first line that does not hold."""
     header, domain, *cuts, minorant, incumbent, _ = records_of(content)
+    with line(1, "the header"):
+        lower, upper = (None if header[k] == none else units(header[k]) for k, none in MISSING.items())
+        if lower is None and (cuts or upper is None):
+            raise FalseLine("`lower` is -inf, which only a point without cuts goes with")
     with line(2, "the domain"):
         place, promised = domain["set"], domain["promised" if "promised" in domain else "set"]
         (n,) = {len(place.get("lower", place.get("center")).split()), domain["n"]}
-        promise = PROMISE * ("promised" in domain)
-    weights, total = weights_of(cuts)
+        promise = PROMISE * ("promised" in domain and lower is not None)
+    weights, total = ([], 1) if lower is None else weights_of(cuts)
     constant, slope = combined(cuts, weights, n)
     scale = total * ONE  # both are sums of products of two numbers in units: divided by this they are those of m
     with line(len(cuts) + 3, "the minorant"):
         stated = {-1: minorant["constant"], **dict(entries(minorant, n))}
         for j, value in enumerate([constant, *slope], -1):
             if value / scale != units(stated.get(j, "0x0p+0")) / ONE:  # quotients of integers are the nearest floats
-                what = "constant" if j < 0 else f"slope in variable {j}"
-                raise FalseLine(f"the cuts make the {what} {value / scale!r}")
+                raise FalseLine(f"the cuts make {f'slope {j}' if j >= 0 else 'the constant'} {value / scale!r}")
     with line(2, "the domain"):
         least = minimum(promised, slope, scale)
     with line(1, "the header"):
-        lower, upper = units(header["lower"]), units(header["upper"])
-        if least is None or lower * scale > (constant + least) * ONE:
+        if lower is not None and (least is None or lower * scale > (constant + least) * ONE):
             proven = "no minimum" if least is None else f"the minimum {float((constant + least) / scale)!r}"
             raise FalseLine(f"`lower` is {lower / ONE!r}, but the minorant has {proven} over the domain")
     with line(len(cuts) + 4, "the incumbent"):
-        if units(incumbent["upper"]) != upper:
+        if incumbent["upper"] != "inf" if upper is None else units(incumbent["upper"]) != upper:
             raise FalseLine("`upper` is another than in the header")
-        outside = violations(place, cuts, numbers(incumbent["point"], n))
+        outside = {} if upper is None else violations(place, cuts, [*map(units, incumbent["point"].split())])
         for kind, amount in outside.items():
             if amount * ONE > units(incumbent["outside"][kind]):
                 raise FalseLine(f"the point violates {kind} by {rounded_up(amount)!r}, which is more than stated")
     with line(1, "the header"):
-        # where half-spaces are violated within their tolerance, f may be below m: by what they add to m there
-        over = [units(cut.get("tolerance", "0x0p+0")) + outside.get("half-spaces", 0) * ONE for cut in cuts]
-        room = SMALL * max(ONE, abs(lower), abs(upper))
-        room += sum(weight * amount for weight, amount in zip(weights, over, strict=True)) * Fraction(1, total)
-        if lower - upper > room:
-            raise FalseLine("`lower` is above `upper`: the value at the point contradicts the cuts")
-        gap = rounded_up(Fraction(max(0, upper - lower), ONE))
-        if units(header["gap"]) / ONE != gap:
+        gap = inf
+        if lower is not None and upper is not None:
+            # where half-spaces are violated within their tolerance, f may be below m: by what they add to m there
+            over = [units(cut.get("tolerance", "0x0p+0")) + outside.get("half-spaces", 0) * ONE for cut in cuts]
+            room = SMALL * max(ONE, abs(lower), abs(upper))
+            room += sum(weight * amount for weight, amount in zip(weights, over, strict=True)) * Fraction(1, total)
+            if lower - upper > room:
+                raise FalseLine("`lower` is above `upper`: the value at the point contradicts the cuts")
+            gap = rounded_up(Fraction(max(0, upper - lower), ONE))
+        if float.fromhex(header["gap"]) != gap:
             raise FalseLine(f"`gap` is another than {gap!r}, that of the bounds")
-    return Checked(
-        lower / ONE, upper / ONE, gap, len(cuts), max(map(rounded_up, outside.values()), default=0.0), promise
-    )
+    farthest = max(map(rounded_up, outside.values()), default=0.0)
+    return Checked(float.fromhex(header["lower"]), float.fromhex(header["upper"]), gap, len(cuts), farthest, promise)
 
 
-# -------- The sum of the cuts
 def weights_of(cuts: Sequence[Record]) -> tuple[list[int], int]:
     """Multipliers in units, and W + B."""
-    weights, W, n_summands = [], 0, 0
-    members: dict[int, list[int]] = {}  # of each summand: which cuts
+    weights, W, n_summands, members = [], 0, 0, dict[int, list[int]]()  # the last: which cuts each summand has
     for k, cut in enumerate(cuts):
         with line(k + 3, f"cut {k}"):
             weights.append(units(cut["multiplier"]))
@@ -160,14 +171,12 @@ def combined(cuts: Sequence[Record], weights: Sequence[int], n: int) -> tuple[in
     return sums[n], sums[:n]
 
 
-# -------- The domain: a ball, or bounds and rows
 def minimum(place: Record, slope: Sequence[int], scale: int) -> Fraction | None:
     """Least value of ``slope @ z``, or one that is proven to be no larger; None if there is none."""
     if "radius" in place:  # slope @ center - radius * norm(slope), by the inequality of Cauchy and Schwarz
-        along = sum(s * c for s, c in zip(slope, numbers(place["center"], len(slope)), strict=True))
+        along = sum(s * c for s, c in zip(slope, map(units, place["center"].split()), strict=True))
         return Fraction(along - abs(units(place["radius"])) * root_above(sum(s * s for s in slope)), ONE)
-    # Where row @ z <= rhs, and u >= 0: slope @ z >= (slope + u * row) @ z - u * rhs, which is least at the bounds. Each
-    # row has its u, for the slope of m; where row @ z == rhs it may be negative.
+    # For u >= 0, of an equation any u: slope @ z >= (slope + u * row) @ z - u * rhs, which is least at the bounds.
     reduced, total = [s * ONE * ONE for s in slope], 0
     for i, row in enumerate(place["rows"]):
         u = scale * units(row["multiplier"])
@@ -187,7 +196,7 @@ def minimum(place: Record, slope: Sequence[int], scale: int) -> Fraction | None:
 
 def violations(place: Record, cuts: Sequence[Record], point: Sequence[int]) -> dict[str, Fraction]:
     """By how much a point violates each kind of constraint, at most."""
-    n, found = len(point), dict[str, Fraction]()
+    found = dict[str, Fraction]()
     reach = SMALL * max(ONE, root_above(sum(z * z for z in point)))
 
     def note(kind: str, over: int, norm: int, tolerance: int = 0) -> None:  # over / norm is the distance
@@ -196,7 +205,7 @@ def violations(place: Record, cuts: Sequence[Record], point: Sequence[int]) -> d
         found[kind] = max(found.get(kind, Fraction(0)), Fraction(max(0, over), ONE * ONE))
 
     if "radius" in place:
-        squares = ((z - c) ** 2 for z, c in zip(point, numbers(place["center"], n), strict=True))
+        squares = ((z - c) ** 2 for z, c in zip(point, map(units, place["center"].split()), strict=True))
         note("the radius", (root_above(sum(squares)) - units(place["radius"])) * ONE, ONE)
     else:
         for z, low, high in zip(point, *bounds(place), strict=True):
@@ -227,16 +236,10 @@ def bounds(place: Record) -> tuple[list[int | None], list[int | None]]:
     return low, high
 
 
-# -------- Numbers
 def units(word: str) -> int:
     """A float that is written in hexadecimal, in units of 2**-1074."""
     numerator, denominator = float.fromhex(word).as_integer_ratio()  # raises where it is infinite or not a number
     return numerator << (1075 - denominator.bit_length())  # denominators are powers of 2
-
-
-def numbers(words: str, n: int) -> list[int]:
-    """So many floats, in units."""
-    return [units(word) for _, word in entries({"slope": words}, n)]
 
 
 def entries(record: Record, n: int) -> Iterable[tuple[int, str]]:
@@ -257,7 +260,6 @@ def rounded_up(value: Fraction) -> float:
     return float(value) if Fraction(float(value)) >= value else nextafter(float(value), inf)
 
 
-# -------- The file
 @contextmanager
 def line(count: int, what: str) -> Iterator[None]:
     """Name the line of whatever does not hold, or cannot be read."""
