@@ -11,7 +11,7 @@ MAX_CALLS = 1000
 MANY_KERNELS = 1000
 # Bytes of the oracle: from 5,800 points on no combined kernel, which would be slower to make than to do without.
 MEMORY_BUDGET = 1 << 28
-WIDTHS, SUBSETS, SAME, OWN = "widths on each feature", "random subsets of the features", "widths", "random halves"
+WIDTHS, SAME, OWN = "widths on each feature", "widths", "random halves"
 SONAR, ADULT, WEB, COD, FOREST = "sonar", "a9a", "w8a", "cod_rna", "forest"
 
 
@@ -24,8 +24,8 @@ class Problem:
     data : str
         A data set, or 'forest', which is generated.
     kernels : str
-        `WIDTHS`: evenly many widths on each feature alone; `SUBSETS`: a random subset of the features and a width each;
-        `SAME`: widths on all features; `OWN`: one width on a random half of the features each.
+        `WIDTHS`: evenly many widths on each feature alone; `SAME`: widths on all features; `OWN`: one width on a random
+        half of the features each.
     p : int
         Number of kernels.
     n : int, optional
@@ -55,16 +55,12 @@ class Words:
 
 
 MILLION = Problem(SONAR, WIDTHS, 1_000_000)
-SUBSETS_MILLION = Problem(SONAR, SUBSETS, 1_000_000)
 LP = "1.33"
 # Jain et al. (2012): Tables 3 (p = 1.33) and 6 (l1); Vishwanathan et al. (2010): section 6. Hours of their machines.
 ROWS = {
     "widths-1e5": Words(replace(MILLION, p=100_000), "2 s", "2.0 s", "V: below 0.5 h (p = 1.33)"),
     "widths-1e6": Words(MILLION, "4 s, 1 GiB", "3.7 s, 0.87 GiB", "J: 105.62 h (p = 1.33)"),
     "lp-widths-1e6": Words(replace(MILLION, norm=LP), "8 s, 1.5 GiB", "", "J: 105.62 h"),
-    "subsets-1e5": Words(replace(SUBSETS_MILLION, p=100_000), "5 s", "4.5 s", ""),
-    "subsets-1e6": Words(SUBSETS_MILLION, "40 s, 1.5 GiB", "37.8 s, 0.63 GiB", ""),
-    "lp-subsets-1e6": Words(replace(SUBSETS_MILLION, norm=LP), "115 s, 1.5 GiB", "115 s, 1.46 GiB", ""),
     "a9a-same": Words(Problem(ADULT, SAME, 50), "36 s, 1 GiB", "35.9 s, 0.48 GiB", "J: 4.55 h"),
     "a9a-own": Words(Problem(ADULT, OWN, 50), "90 s, 1 GiB", "89.8 s, 0.81 GiB", "J: 4.55 h"),
     "lp-a9a-same": Words(Problem(ADULT, SAME, 50, norm=LP), "", "", "J: 4.42 h, V: 2.57 h"),
@@ -82,7 +78,6 @@ PS, NS = (1_000, 10_000, 100_000, 1_000_000), (1_000, 4_000, 16_000)
 GROWTH = {
     "growth-p": (MILLION, "p", PS),
     "growth-p-lp": (replace(MILLION, norm=LP), "p", PS),
-    "growth-p-subsets": (SUBSETS_MILLION, "p", PS),
     "growth-n": (Problem(ADULT, SAME, 50), "n", (*NS, 32_561)),
     "growth-n-own": (Problem(ADULT, OWN, 50), "n", (*NS, 32_561)),
     "growth-n-cod-rna": (Problem(COD, SAME, 50), "n", (*NS, 59_535)),
@@ -135,11 +130,9 @@ def bank_of(problem, X):
     """The kernels."""
     import numpy as np
 
-    from oracle_opt.oracles import RBFBank, SubsetBank
+    from oracle_opt.oracles import RBFBank
 
     d = X.shape[1]
-    if problem.kernels == SUBSETS:
-        return SubsetBank.random(X, problem.p, largest=d // 2)
     if problem.kernels == WIDTHS:
         return RBFBank.from_quantiles(X, problem.p, np.arange(d)[:, None])
     # Single precision, whose error is in the cuts, where few steps are taken; SMO-MKL takes many and would add it up.

@@ -23,7 +23,7 @@ from _shared import parser, table, timed
 
 from oracle_opt import Query
 from oracle_opt.executors import Workers
-from oracle_opt.oracles import BendersOracle, RandomBlock, RBFBank, ShardedBank, SubsetBank, TwoStageProblem
+from oracle_opt.oracles import BendersOracle, RandomBlock, RBFBank, ShardedBank, TwoStageProblem
 
 
 class Counting(Executor):
@@ -115,15 +115,16 @@ def volume(client, quick):
     table(["executor", "kernels", "MB up", "processor ms here", "wall ms"], rows)
 
 
-def subsets(n_kernels):
-    """Kernels on random halves of 60 features of 208 drawn points, the shape of Sonar."""
-    return SubsetBank.random(np.random.default_rng(0).normal(size=(208, 60)), n_kernels)
+def widths(n_kernels):
+    """Widths on each of 60 features of 208 drawn points, the shape of Sonar."""
+    X = np.random.default_rng(0).normal(size=(208, 60))
+    return RBFBank.from_quantiles(X, n_kernels, np.arange(60)[:, None])
 
 
 def million(client, quick):
-    """Kernels on subsets of the features, priced alone and by two processes that made the bank by themselves."""
+    """Kernels of many widths, priced alone and by two processes that made the bank by themselves."""
     p, v = 10_000 if quick else 1_000_000, dual(208, 150)
-    recipe, executor = partial(subsets, p), client.get_executor(pure=False)
+    recipe, executor = partial(widths, p), client.get_executor(pure=False)
     alone = ShardedBank.from_recipe(recipe, parts=8)
     one, expected = timed(lambda: alone.quadratic_forms(v))
     sharded = ShardedBank.from_recipe(recipe, executor, parts=8)

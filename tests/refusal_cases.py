@@ -345,12 +345,6 @@ CASES = {
         O.RBFBank, {"X": RNG.normal(size=(8, 2)), "features": [[0, 1]], "widths": [[1.0, 2.0]]}, skips=("dtype",)
     ),
     "ShardedBank": Case(O.ShardedBank, {"bank": BANK}),
-    "SubsetBank": Case(
-        O.SubsetBank,
-        {"X": RNG.normal(size=(8, 2)), "features": [[0, 1], [1]], "widths": [1.0, 2.0]},
-        {"widths": NUMBER},
-    ),
-    "SubsetBank.random": Case(O.SubsetBank.random, {"X": RNG.normal(size=(8, 2)), "n_kernels": 5}, {"largest": "none"}),
     "PolynomialBank": Case(O.PolynomialBank, {"X": RNG.normal(size=(8, 2)), "features": [[0, 1]], "degrees": [[1, 2]]}),
     "GaussianKernels": Case(O.GaussianKernels, {"widths": [1.0, 2.0]}, {"widths": "none number", "n_pairs": "none"}),
     "MetricKernel": Case(O.MetricKernel, {"metric": "laplacian"}),

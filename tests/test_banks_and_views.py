@@ -8,7 +8,7 @@ from scipy import sparse
 
 from oracle_opt import InvalidArgument, minimize
 from oracle_opt.oracles import FunctionKernel, KernelBank, MKLOracle, PolynomialBank, ShardedBank, uci_bank_on_the_fly
-from oracle_opt.oracles.kernels import Bank, GramBank, JoinedBank, KernelList, RBFBank, Source, SubsetBank, uci_bank
+from oracle_opt.oracles.kernels import Bank, GramBank, JoinedBank, KernelList, RBFBank, Source, uci_bank
 
 RNG = np.random.default_rng(7)
 N = 24
@@ -89,9 +89,8 @@ BANKS = {
     "rbf in single": (lambda: RBFBank(X, FEATURES, WIDTHS, dtype=np.float32), raw),
     "rbf of sparse": (lambda: RBFBank(sparse.csr_array(X), FEATURES, WIDTHS), lambda rows: sparse.csr_array(X[rows])),
     "polynomial": (lambda: PolynomialBank(X, FEATURES, [[1, 2], [3], [2, 1], [4]]), raw),
-    "subsets": (lambda: SubsetBank.random(X, 90), raw),
-    "joined": (lambda: JoinedBank([RBFBank(X, FEATURES, WIDTHS), uci_bank(X), SubsetBank.random(X, 9)]), raw),
-    "sharded": (lambda: ShardedBank(SubsetBank.random(X, 40), parts=3), raw),
+    "joined": (lambda: JoinedBank([RBFBank(X, FEATURES, WIDTHS), uci_bank(X), RBFBank.from_quantiles(X, 9)]), raw),
+    "sharded": (lambda: ShardedBank(RBFBank.from_quantiles(X, 40), parts=3), raw),
     "before rounding": (lambda: GramBank(STACK, dtype=np.float32).before_rounding(), given),
     "source": (lambda: Bank(Cauchy(X, [0.5, 1.0, 2.0, 4.0, 8.0])), raw),
     "own": (lambda: Own(uci_bank(X)), raw),

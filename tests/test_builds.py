@@ -88,7 +88,7 @@ def test_environment_forces_the_plain_build(forced):
     wide = ("oracle_opt.oracles.avx2.", "oracle_opt.oracles.avx512.")
     assert chosen == "True" or not any(module.startswith(wide) for module in loaded)
     folder = "avx512" if widest == "True" else "avx2" if chosen == "True" else "kernels"
-    for name in ("_rbf", "_subsets", "_feature_kernels"):
+    for name in ("_rbf", "_feature_kernels"):
         on_the_fly = [m for m in loaded if f".{name}" in m and "_build" not in m]
         assert on_the_fly == [f"oracle_opt.oracles.{folder}.{name}"]
 
@@ -98,7 +98,7 @@ def test_environment_forces_the_plain_build(forced):
 def test_loops_for_other_processors_are_refused_before_they_are_loaded(folder, baseline):
     """What is compiled for more instructions than a processor has would end its process by a signal."""
     environment = os.environ | {"ORACLE_OPT_BASELINE": baseline}
-    for name in ("_feature_kernels", "_rbf", "_subsets"):
+    for name in ("_feature_kernels", "_rbf"):
         module = f"oracle_opt.oracles.{folder}.{name}"
         code = f"import oracle_opt.oracles._processor as p; print(p.{folder.upper()}, flush=True); import {module}"
         done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment)

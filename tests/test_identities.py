@@ -47,7 +47,6 @@ from oracle_opt.oracles.kernels import (
     ProductBank,
     RBFBank,
     ShardedBank,
-    SubsetBank,
     simplemkl_bank,
     uci_bank,
     uci_bank_on_the_fly,
@@ -161,16 +160,6 @@ OTHERS = {
             Bank,
             {"source": BANK, "kernels": [0, 2], "points": [1, 3, 5]},
             {"source": [OTHER_BANK], "kernels": [[2, 0], [0, 1], None], "points": [[3, 1, 5], [1, 3], None]},
-        ),
-        OfBank(
-            SubsetBank,
-            {"X": POINTS, "features": [[0, 1, 2], [1]], "widths": [1.0, 2.0]},
-            {
-                "X": [ulp(POINTS, (4, 1)), sparse.csr_array(ulp(POINTS, (5, 2)))],
-                "features": [[[0, 1, 2], [2]], [[0, 1], [1]]],
-                "widths": [[1.0, 2.0001], [2.0, 1.0]],
-                "scale": [1.0],
-            },
         ),
         OfBank(
             PolynomialBank,

@@ -22,7 +22,6 @@ from oracle_opt.oracles.kernels import (
     ProductBank,
     RBFBank,
     ShardedBank,
-    SubsetBank,
     simplemkl_bank,
     uci_bank,
     uci_bank_on_the_fly,
@@ -74,17 +73,15 @@ BANKS = {
     "rbf, mixed up": (lambda X: RBFBank(X, WIDTHS, [[1.0, 2.0]] * 4).subset([7, 0, 4, 1, 5]), NEW),
     "polynomial": (lambda X: PolynomialBank(X, WIDTHS, [[1, 2]] * 4), NEW),
     "polynomial, mixed up": (lambda X: PolynomialBank(X, WIDTHS, [[1, 2]] * 4, scale=0.1).subset([6, 1, 3, 0]), NEW),
-    "joined": (lambda X: JoinedBank([RBFBank(X, [[1]], [[1.0]]), uci_bank(X), SubsetBank.random(X, 20)]), NEW),
+    "joined": (lambda X: JoinedBank([RBFBank(X, [[1]], [[1.0]]), uci_bank(X), RBFBank.from_quantiles(X, 20)]), NEW),
     "joined, mixed up": (
-        lambda X: JoinedBank([RBFBank(X, [[1]], [[1.0]]), uci_bank(X), SubsetBank.random(X, 20)]).subset(
+        lambda X: JoinedBank([RBFBank(X, [[1]], [[1.0]]), uci_bank(X), RBFBank.from_quantiles(X, 20)]).subset(
             [70, 0, 3, 66]
         ),
         NEW,
     ),
-    "subsets": (lambda X: SubsetBank.random(X, 200), NEW),
-    "few of subsets": (lambda X: SubsetBank.random(X, 200).subset([3, 100, 7]), NEW),
-    "sharded": (lambda X: ShardedBank(SubsetBank.random(X, 50), parts=2), NEW),
-    "some of sharded": (lambda X: ShardedBank(SubsetBank.random(X, 50), parts=2).subset([30, 2, 7]), NEW),
+    "sharded": (lambda X: ShardedBank(RBFBank.from_quantiles(X, 50), parts=2), NEW),
+    "some of sharded": (lambda X: ShardedBank(RBFBank.from_quantiles(X, 50), parts=2).subset([30, 2, 7]), NEW),
     "own": (lambda X: Own(uci_bank(X)), NEW),
     "some of own": (lambda X: Own(uci_bank(X)).subset([30, 2, 7]), NEW),
 }
@@ -99,7 +96,7 @@ def test_decisions_are_those_of_the_oracle(name):
     model = pickle.loads(pickle.dumps(oracle.model(result)))
     n_bytes = model.nbytes
     values = oracle.decision_function(result.cut, new)
-    single = "single" in name or "subsets" in name or "sharded" in name
+    single = "single" in name
     assert np.allclose(model.decision_function(new), values, rtol=0, atol=1e-5 if single else 1e-12)
     assert np.array_equal(model.predict(new), oracle.predict(result.cut, new))
     assert np.array_equal(oracle.model(result.cut).decision_function(new), model.decision_function(new))
@@ -136,8 +133,6 @@ def test_names_are_those_of_the_kernels():
     assert PolynomialBank(X, [[3]], [[2]]).names == ("polynomial(degree=2) of x3",)
     many = RBFBank(np.hstack([X, X]), [np.arange(6)], [[1.0]])
     assert many.groups == ("x0, x1 .. x5 (6 columns)",)
-    subsets = SubsetBank(X, [[1], [0, 2]], [1.0, 2.0])
-    assert subsets.names == ("gaussian(width=1) of x1", "gaussian(width=2) of x0, x2")
     assert GramBank(STACK).names == ("kernel 0", "kernel 1", "kernel 2")
     assert GramBank(STACK).groups == ("", "", "")
     twice = JoinedBank([GramBank(STACK), GramBank(STACK)])
@@ -150,16 +145,16 @@ def test_names_are_those_of_the_kernels():
 
 
 def test_names_of_a_million_kernels_are_not_made_before_they_are_asked_for(monkeypatch):
-    bank = SubsetBank.random(X, 100_000)
-    asked = []
-    monkeypatch.setattr(SubsetBank, "features", lambda self, k: asked.append(k) or np.array([0]))
+    bank = RBFBank.from_quantiles(X, 100_000)
+    asked, label = [], RBFBank.label
+    monkeypatch.setattr(RBFBank, "label", lambda self, k: asked.append(k) or label(self, k))
     oracle = MKLOracle(bank, Y, C=1.0)
     point = np.zeros(100_000)
     point[777] = 1.0
     cut = oracle.query(Query(point))
-    assert oracle.model(cut).names == (bank.label(777)[0],)
+    assert oracle.model(cut).names == (label(bank, 777)[0],)
     bank.subset([5, 6]).kept([1], [0])
-    assert asked == [777, 777]
+    assert asked == [777]
 
 
 def test_decisions_are_those_of_scikit_learn():
@@ -227,9 +222,7 @@ def test_products(bank, new):
     assert bank.names[1] in ("squared difference of x1", "distance 1")
 
 
-@pytest.mark.parametrize(
-    "name", ["uci", "uci on the fly", "list of a frame", "rbf of sparse", "subsets", "joined", "given"]
-)
+@pytest.mark.parametrize("name", ["uci", "uci on the fly", "list of a frame", "rbf of sparse", "joined", "given"])
 def test_many_new_points_are_taken_in_parts(name, monkeypatch):
     make, new = BANKS[name]
     oracle = MKLOracle(make(X), Y, C=10.0)

@@ -124,7 +124,6 @@ INSTANCES = {
     "PolynomialBank": lambda: O.PolynomialBank(RNG.normal(size=(12, 3)), [[0, 1, 2]] * 9, [[1, 2]] * 9),
     "JoinedBank": lambda: O.JoinedBank([BANK] * 65),
     "RBFBank": lambda: O.RBFBank(RNG.normal(size=(12, 3)), [[0, 1, 2]] * 9, [[1.0, 2.0]] * 9),
-    "SubsetBank": lambda: O.SubsetBank(RNG.normal(size=(12, 3)), [[0, 1, 2]] * 99, np.ones(99)),
     "LightCuts": lambda: O.LightCuts(),
     "RoundedSolution": lambda: O.RoundedSolution(2.0, 1.0, True, {"open": POINT}),
     "RelaxedSolution": lambda: O.RelaxedSolution(1.0, POINT, POINT),

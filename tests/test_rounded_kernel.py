@@ -5,7 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from oracle_opt.oracles import RBFBank, SubsetBank, solve_lp_mkl
+from oracle_opt.oracles import JoinedBank, RBFBank, solve_lp_mkl
 from oracle_opt.oracles.mkl import newton_mkl
 from oracle_opt.oracles.mkl.rounded_kernel import for_exact_kernel, is_classification
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
@@ -87,7 +87,8 @@ def test_rounding_of_kernels_does_not_end_newtons_method():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, 20))
     y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+    bank = JoinedBank([RBFBank.from_quantiles(X, 2000, dtype=np.float32)])
     for rtol in (1e-3, 1e-4):
-        found = solve_lp_mkl(SubsetBank.random(X, 2000), y, p=1.33, rtol=rtol)
+        found = solve_lp_mkl(bank, y, p=1.33, rtol=rtol)
         assert found.n_calls <= 8
     assert found.relative_gap <= 5e-4

@@ -32,7 +32,7 @@ from oracle_opt import ExecutorFailed, InvalidArgument, OutOfTime, Status, minim
 from oracle_opt._deadline import Deadline
 from oracle_opt.executors import Workers
 from oracle_opt.generators import ActiveSet, NewtonBundle
-from oracle_opt.oracles import GramBank, MKLOracle, ProductBank, RBFBank, ShardedBank, SubsetBank
+from oracle_opt.oracles import GramBank, MKLOracle, ProductBank, RBFBank, ShardedBank
 
 STACK, FEW = stack(), stack(p=5, n=40, seed=1)  # cut by kernels, and by points
 BANKS = {
@@ -42,7 +42,6 @@ BANKS = {
     "one part": (STACK, 1),
     "rbf": (rbf(), 4),
     "given": (GramBank(STACK.kernels), 2),
-    "subsets": (SubsetBank.random(np.random.default_rng(5).normal(size=(30, 6)), 300), 3),
 }
 
 
@@ -207,12 +206,11 @@ def test_a_run_without_a_matrix_is_the_same_bit_for_bit(pools, monkeypatch) -> N
     assert alone.lower_bound <= known.upper_bound
 
 
-@pytest.mark.parametrize("kind", ["subsets", "widths"])
-def test_active_kernels_live_here_and_workers_price_the_others(kind, pools) -> None:
+def test_active_kernels_live_here_and_workers_price_the_others(pools) -> None:
     rng, n, p = np.random.default_rng(0), 120, 1500
     X = rng.normal(size=(n, 6))
     y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
-    bank = SubsetBank.random(X, p) if kind == "subsets" else RBFBank.from_quantiles(X, p)
+    bank = RBFBank.from_quantiles(X, p)
 
     def run(kernels):
         return minimize(MKLOracle(kernels, y, C=10.0), ActiveSet(NewtonBundle()), rtol=1e-3)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oracle_opt.oracles import GramBank, JoinedBank, KernelBank, PolynomialBank, RBFBank, ShardedBank, SubsetBank
+from oracle_opt.oracles import GramBank, JoinedBank, KernelBank, PolynomialBank, RBFBank, ShardedBank
 
 
 @dataclass
@@ -81,16 +81,6 @@ def rbf(rng, X):
     return Kernels(f"rbf {np.dtype(dtype)}", RBFBank(X, features, widths, dtype=dtype, scale=scale), K, K)
 
 
-def subsets(rng, X):
-    """`SubsetBank`."""
-    p, d = int(rng.integers(2, 20)), X.shape[1]
-    features = [np.flatnonzero(rng.random(d) < 0.6) for _ in range(p)]
-    features = [some if some.size else np.zeros(1, int) for some in features]
-    bank = SubsetBank(X, features, [float(widths_of(rng, X, some)[0]) for some in features], scale=1.0)
-    K = gaussians(X, features, bank.widths[:, None], 1.0)
-    return Kernels("subsets", bank, K, K)
-
-
 def polynomials(rng, X):
     """`PolynomialBank`, scaled by the trace."""
     features, degrees = columns(rng, X.shape[1]), [1, 2, 3][: int(rng.integers(1, 4))]
@@ -135,7 +125,7 @@ def grams(rng, X):
     return Kernels(f"gram {np.dtype(given)} in {np.dtype(kept)}", bank, meant, stored)
 
 
-BANKS = (grams, grams, rbf, subsets, polynomials)
+BANKS = (grams, grams, rbf, polynomials)
 
 
 def joined(one, two):
