@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from oracle_opt import Ball, Box, Domain, FreeSpace, NonnegativeOrthant, Simplex
-from oracle_opt.proof.exact_sums import exact_dot, slope_excess
+from oracle_opt.proof.affine_excess import slope_excess
+from oracle_opt.proof.exact_sums import exact_dot
 
 
 def test_exact_dots_are_sums_of_fractions() -> None:

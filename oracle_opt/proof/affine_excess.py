@@ -1,17 +1,18 @@
 """How far a claim may lie above an affine function that is proven."""
 
 from fractions import Fraction
+from math import frexp
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import EPS, Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
 from oracle_opt.proof.claim import Bound, CutClaim
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.exact_sums import slope_excess
+from oracle_opt.proof.exact_sums import SMALLEST
 from oracle_opt.proof.witness_numbers import number, numbers
 
 ROUNDING = 1e-13  # an excess of this share of its terms needs no second look
@@ -98,3 +99,20 @@ def _largest_in_blocks(domain: Domain, difference: Enclosure) -> Enclosure | Non
     largest = [max(each[start : start + size]) for start, size in zip(starts, blocks.sizes, strict=True)]
     total: Any = sum(largest, Fraction(0)) * radius
     return Enclosure.of(total, exact=True)
+
+
+def slope_excess(domain: Domain, claimed: Vector, proven: Vector, error: Vector | float = 0.0) -> float:
+    """By how much ``claimed @ z`` may exceed ``proven @ z`` in the promised set of a domain, at most; in floats."""
+    difference = claimed - proven
+    unsure = np.broadcast_to(np.abs(difference) * EPS + error, claimed.shape)
+    lower, upper = domain.bounding_box()
+    if (unsure[np.isinf(lower) | np.isinf(upper)] > 0).any():
+        return np.inf
+    largest = float(np.maximum(np.abs(difference), unsure).max(initial=0.0))
+    if not 0.0 < largest < np.inf:
+        return largest
+    unit = 2.0 ** (frexp(largest)[1] - 1)  # squares of what is very small would be 0
+    difference, unsure = difference / unit, np.maximum(unsure / unit, SMALLEST)
+    most = -domain.minimize_linear(-difference)[0] + domain.minimum_rounding(difference)
+    wide = 1.01 * domain.extent(unsure)
+    return unit * float(most + EPS * abs(most) + wide) + SMALLEST

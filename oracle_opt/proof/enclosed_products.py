@@ -8,7 +8,6 @@ from scipy import sparse
 
 from oracle_opt.arrays import EPS
 from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.floats import Floats
 from oracle_opt.proof.rationals import Fractions
 
 MOST_WHOLE = 2.0**53  # whole numbers up to this size are floats
@@ -16,12 +15,7 @@ MOST_WHOLE = 2.0**53  # whole numbers up to this size are floats
 
 def transposed_times(A: Any, y: Enclosure) -> Enclosure:
     """``A.T @ y``, A dense or sparse: in fractions, or in floats with a bound on what these round."""
-    if y.lower is y.upper:
-        return Enclosure.around((Fractions if y.exact else Floats)(y.lower).mapped(A.T))
-    if not y.exact:
-        return Enclosure.around(Floats.between(y.lower, y.upper).mapped(A.T))
-    middle, wide = Fractions((y.lower + y.upper) / 2).mapped(A.T), Fractions((y.upper - y.lower) / 2).mapped(abs(A.T))
-    return Enclosure((middle - wide).x, (middle + wide).x)
+    return y.mapped(A.T)
 
 
 def whole(values: NDArray[np.float64]) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from oracle_opt.arrays import EPS
 from oracle_opt.proof.elementary import Ends, exp_ends, log_ends, sqrt_ends
 from oracle_opt.proof.exact_sums import SMALLEST, rounded_up
-from oracle_opt.proof.floats import LIBRARY
+from oracle_opt.proof.floats import LIBRARY, Floats
 from oracle_opt.proof.number import Numbers
 from oracle_opt.proof.rationals import Fractions
 
@@ -145,6 +145,16 @@ class Enclosure:
             wrong = [1.01 * EPS * (self.lower.shape[axis] + 4) * np.abs(side).sum(axis=axis) for side in self._sides()]
             ends = [ends[0] - wrong[0] - SMALLEST, ends[-1] + wrong[-1] + SMALLEST]
         return _outward(ends[0], ends[-1])
+
+    def mapped(self, matrix: Any) -> Enclosure:
+        """``matrix @ x`` of a plain matrix of floats, an array or sparse."""
+        if self.lower is self.upper:
+            return Enclosure.around((Fractions if self.exact else Floats)(self.lower).mapped(matrix))
+        if not self.exact:
+            return Enclosure.around(Floats.between(self.lower, self.upper).mapped(matrix))
+        middle, wide = ((self.upper + sign * self.lower) / 2 for sign in (1, -1))
+        ends = Fractions(middle).mapped(matrix), Fractions(wide).mapped(abs(matrix))
+        return Enclosure((ends[0] - ends[1]).x, (ends[0] + ends[1]).x)
 
     def _sides(self) -> tuple[Any, ...]:
         """Both ends, or the number that is both."""

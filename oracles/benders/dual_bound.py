@@ -12,8 +12,9 @@ from scipy import sparse
 
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData, Wide, finite_ends
+from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData, finite_ends
 from oracle_opt.proof.elimination import eliminated
+from oracle_opt.proof.linear import least_over
 from oracle_opt.proof.number import Numbers
 
 INFEASIBLE = 1e-6  # a reduced cost on the wrong side by more than this, relative to its terms, is no rounding
@@ -56,19 +57,6 @@ def feasible(
         found = kind.of(moved.T)
         reduced = _reduced(data, found, cost, members)
     return found, least_over(reduced, finite_ends(problem.y_lower, problem.y_upper)[:, None], data.wide_columns)
-
-
-def least_over(x: Numbers, ends: Matrix, wide: Wide) -> Numbers:
-    """The least ``x @ z`` over a box, a column each: z is at these ends, or where x is positive at the lower ones.
-
-    Where just one side is finite x must be of the sign that draws z there.
-    """
-    used = np.flatnonzero(ends.any(axis=1))
-    total = (x[used] * ends[used]).sum(axis=0)
-    where, lower, upper = wide
-    if len(where):
-        total = total - (x[where].maximum(0.0) * (x.of(upper) - lower)[:, None]).sum(axis=0)
-    return total
 
 
 def _reduced(data: ScenarioData, pi: Numbers, cost: Matrix, members: Indices) -> Numbers:

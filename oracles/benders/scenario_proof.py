@@ -19,13 +19,14 @@ import numpy as np
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.benders.dual_bound import check_signs, feasible, least_over, summing
+from oracle_opt.oracles.benders.dual_bound import check_signs, feasible, summing
 from oracle_opt.oracles.benders.scenario_data import Indices, ScenarioData
 from oracle_opt.oracles.benders.scenario_duals import RAY, RAY_OF, SECTION, VERTEX_OF, VERTICES
 from oracle_opt.proof.affine_excess import excess_of
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.extended import Extended
+from oracle_opt.proof.linear import least_over
 from oracle_opt.proof.number import Numbers
 from oracle_opt.proof.rationals import Fractions
 from oracle_opt.proof.witness_numbers import number, numbers, whole_numbers

@@ -27,9 +27,9 @@ from oracle_opt.oracles.conic.row_matrix import consecutive
 from oracle_opt.oracles.conic.rows import rows_of
 from oracle_opt.proof.affine_excess import affine_excess, excess_of
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim
-from oracle_opt.proof.enclosed_products import transposed_times
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.floats import Floats
+from oracle_opt.proof.linear import half_space
 from oracle_opt.proof.number import Numbers
 from oracle_opt.proof.parts import Weighted
 from oracle_opt.proof.rationals import Fractions
@@ -151,8 +151,8 @@ def combined_half_space(problem: ConicProblem, dual: Vector, exact: bool) -> tup
         part = in_dual_cone(cone, Enclosure.of(y[rows] if short is None else short, exact))
         if part is None:
             return None
-        value = value - (Enclosure.of(problem.b[rows], exact) * part).sum()
-        slope = slope + transposed_times(consecutive(problem.A, rows), part)
+        constant, pull = half_space(consecutive(problem.A, rows), Enclosure.of(problem.b[rows], exact), part)
+        value, slope = value + constant, slope + pull
     return value, slope
 
 
@@ -194,7 +194,7 @@ def _half_space_excess(problem: ConicProblem, domain: Domain, claim: CutClaim, e
         return None
     rows, dual = y
     block, side = consecutive(problem.A, rows), Enclosure.of(problem.b[rows], exact)
-    return affine_excess(domain, claim, -(side * dual).sum(), transposed_times(block, dual))
+    return affine_excess(domain, claim, *half_space(block, side, dual))
 
 
 def _dual_vector(problem: ConicProblem, witness: Mapping[str, Any], exact: bool) -> tuple[slice, Enclosure] | None:

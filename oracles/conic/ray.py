@@ -18,7 +18,6 @@ from oracle_opt.oracles.conic.cone_groups import ConeGroups
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.definiteness import lacking
 from oracle_opt.proof.elimination import eliminated
-from oracle_opt.proof.enclosed_products import transposed_times
 from oracle_opt.proof.enclosure import Enclosure
 
 NOTHING = (1e-6, 0.0)  # shares of the largest terms that are taken for zero, one after the other
@@ -44,14 +43,14 @@ def proven_ray(recession: ConicProblem, near: Vector) -> Vector | None:
         if rows.nnz > ELIMINATED:
             continue
         d = Enclosure.of(start, exact=True).lower
-        missed = -transposed_times(rows.T.tocsr(), Enclosure(d, d)).lower
+        missed = -Enclosure(d, d).mapped(rows).lower
         cut = rows.indptr[1:-1]
         parts = zip(np.split(rows.indices, cut), np.split(rows.data, cut), strict=True)
         lines = [{int(k): Fraction(a) for k, a in zip(*part, strict=True) if a} for part in parts]
         moves = eliminated(zip(lines, missed, strict=False), lambda j: float(abs(start[j])) + EPS) or {}
         for j, move in moves.items():
             d[j] += move
-        v = -transposed_times(A.T.tocsr(), Enclosure(d, d)).lower
+        v = -Enclosure(d, d).mapped(A).lower
         if sum(Fraction(one) * step for one, step in zip(c.tolist(), d, strict=True)) < 0 and _within(groups, v):
             return np.array(d, dtype=float)
     return None

@@ -10,7 +10,6 @@ from scipy import sparse
 
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.oracles.conic.definiteness import Units, blocks, in_own_units, in_units_of_form, lacking
-from oracle_opt.proof.enclosed_products import transposed_times
 from oracle_opt.proof.enclosure import Enclosure
 
 FULL = 10  # a matrix is dense if more than one in so many entries is not zero
@@ -34,7 +33,7 @@ class Squares:
 
     def along(self, x: Enclosure) -> Enclosure:
         """Products ``r_i @ x``."""
-        return transposed_times(self.matrix.T, x)
+        return x.mapped(self.matrix)
 
 
 def dense_where_full(matrix: sparse.csr_array) -> Any:
