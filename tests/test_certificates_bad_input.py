@@ -280,12 +280,13 @@ def test_the_command(tmp_path):
     assert done.output.startswith("holds, given the")
     from oracle_opt import problems
 
-    (known,) = problems.find("nonsmooth/CB2")
-    own = problems.certify(known).certificate.save(tmp_path / "CB2.jsonl.gz")
-    done = CliRunner().invoke(main, ["verify", str(own), "--problem", "nonsmooth/CB2", "--exact"])
+    name = "max-affine(n=2, pieces=8)"
+    (known,) = problems.find(name)
+    own = problems.certify(known).certificate.save(tmp_path / "own.jsonl.gz")
+    done = CliRunner().invoke(main, ["verify", str(own), "--problem", name, "--exact"])
     assert done.exit_code == 0
     assert done.output.startswith("holds")
-    done = CliRunner().invoke(main, ["verify", str(path), "--problem", "nonsmooth/CB2"])
+    done = CliRunner().invoke(main, ["verify", str(path), "--problem", name])
     assert done.exit_code == 1
     assert "another problem" in done.output
     for name in ("nonsmooth", "nonsmooth/none"):

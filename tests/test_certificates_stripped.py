@@ -182,8 +182,8 @@ def test_a_proof_of_a_users_own_may_look_its_witness_up(seed: int) -> None:
 
 
 def test_the_command_tells_what_is_proven_from_what_is_given(tmp_path: Path) -> None:
-    problem = problems.find("nonsmooth/CB2")[0]
-    path = problems.certify(problem).certificate.save(tmp_path / "CB2.jsonl.gz")
+    problem = problems.find("max-affine(n=2, pieces=8)")[0]
+    path = problems.certify(problem).certificate.save(tmp_path / "pieces.jsonl.gz")
     call = lambda *words: CliRunner().invoke(main, ["verify", *map(str, words)])  # noqa: E731
     assert call(path, "--problem", problem.name).exit_code == 0
     for note, end in ((None, 1), (BARE, 3), ("", 1)):

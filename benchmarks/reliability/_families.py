@@ -223,10 +223,6 @@ def own_relaxation(rng):
 
 
 NAMES = (
-    "nonsmooth/CB2",
-    "nonsmooth/QL",
-    "nonsmooth/Rosen-Suzuki",
-    "nonsmooth/MAXQ",
     "max-affine(n=3, pieces=8, seed={})",
     "max-quadratic(n=3, pieces=5, seed={})",
     "matrix-game(n=4, m=4, seed={})",

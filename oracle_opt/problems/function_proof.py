@@ -1,4 +1,4 @@
-"""Proofs of cuts of the functions of the suite: tangents of their convex pieces, computed from the data alone.
+"""Proofs of cuts of the functions that the suite draws: tangents of their convex pieces, computed from the data alone.
 
 Any tangent of a convex function lies below it. So a witness has to tell only which tangent a cut claims to be, and a
 wrong witness proves a tangent that the claim exceeds.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,66 +24,6 @@ from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.witness_numbers import numbers
 
 
-class Tangent:
-    """Value and slope of a differentiable function at a point; operations enclose what they round."""
-
-    def __init__(self, value: Enclosure, slope: Enclosure) -> None:
-        self.value, self.slope = value, slope
-
-    def __repr__(self) -> str:
-        return f"Tangent({self.value!r}, slope of {self.slope.lower.size} entries)"
-
-    def __add__(self, other: Any) -> Tangent:
-        if isinstance(other, Tangent):
-            return Tangent(self.value + other.value, self.slope + other.slope)
-        return Tangent(self.value + other, self.slope)
-
-    def __mul__(self, other: Any) -> Tangent:
-        if isinstance(other, Tangent):
-            return Tangent(self.value * other.value, self.slope * other.value + other.slope * self.value)
-        return Tangent(self.value * other, self.slope * other)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-    def __neg__(self) -> Tangent:
-        return Tangent(-self.value, -self.slope)
-
-    def __sub__(self, other: Any) -> Tangent:
-        return self.__add__(-other)
-
-    def __rsub__(self, other: Any) -> Tangent:
-        negative = -self
-        return negative.__add__(other)
-
-    def __pow__(self, power: int) -> Tangent:
-        """A whole power, at least 2."""
-        return Tangent(self.value**power, self.slope * (self.value ** (power - 1) * power))
-
-    def exp(self) -> Tangent:
-        """``exp``."""
-        value = self.value.exp()
-        return Tangent(value, self.slope * value)
-
-    def sqrt(self) -> Tangent:
-        """``sqrt`` of a positive number."""
-        root = self.value.sqrt()
-        return Tangent(root, self.slope / (root * 2))
-
-
-def variables(point: Vector, exact: bool) -> list[Tangent]:
-    """The variables at a point: the slope of each is a unit vector."""
-    at, unit = Enclosure.of(point, exact), Enclosure.of(np.eye(len(point)), exact)
-    return [Tangent(at[i], unit[i]) for i in range(len(point))]
-
-
-def total(terms: list[Tangent]) -> Tangent:
-    """The sum of some."""
-    first, *others = terms
-    for one in others:
-        first = first + one
-    return first
-
-
 class ProvenTangent(NamedTuple):
     """``value + slope @ (z - point)`` lies below f, whatever the numbers between the ends of both are."""
 
@@ -93,7 +33,7 @@ class ProvenTangent(NamedTuple):
 
 
 class FunctionProof(ABC):
-    """Judges claims of a function of the suite."""
+    """Judges claims of a function that the suite draws."""
 
     witness: tuple[str, ...] = ()  # what tells the tangent of a cut; nothing where the slope of the cut does
     n_summands: int = 0  # how many summands the answers have, 0 for none
@@ -142,25 +82,6 @@ class FunctionProof(ABC):
         if isinstance(upper, float) and not np.isfinite(upper):
             raise Refuted("the value at the best point is not finite")
         return upper
-
-
-class LargestOfFormulas(FunctionProof):
-    """The largest of smooth convex functions, by their formulas and the point where the cut was taken."""
-
-    witness = ("point",)
-
-    def __init__(self, domain: Domain, pieces: Callable[[list[Tangent]], list[Tangent]]) -> None:
-        super().__init__(domain)
-        self.pieces = pieces
-
-    def tangents(self, claim: CutClaim, exact: bool) -> Iterable[ProvenTangent]:
-        """The tangents of all pieces at the point."""
-        point = numbers("point of the cut", claim.witness["point"], self.domain.dimension)
-        return [ProvenTangent(one.value, one.slope, point) for one in self.pieces(variables(point, exact))]
-
-    def value(self, point: Vector, exact: bool) -> Enclosure:
-        """The largest."""
-        return largest([one.value for one in self.pieces(variables(point, exact))])
 
 
 def largest(values: Iterable[Enclosure]) -> Enclosure:

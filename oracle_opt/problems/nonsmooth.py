@@ -1,27 +1,21 @@
 """The family of classic nonsmooth test functions, in their usual sizes."""
 
-from collections.abc import Callable
 from functools import partial
 from math import exp, sqrt
 
 import numpy as np
 
 from oracle_opt.arrays import Vector, digest
-from oracle_opt.cuts import Cut, ObjectiveCut
 from oracle_opt.domains import Box, Domain, FreeSpace
 from oracle_opt.errors import InvalidData
-from oracle_opt.problems import classic_formulas as formulas
+from oracle_opt.function_oracle import FunctionOracle
 from oracle_opt.problems import classic_functions as classic
 from oracle_opt.problems import scalable_functions as scalable
 from oracle_opt.problems.collection import path_in_folder, why_missing
-from oracle_opt.problems.function_proof import FunctionProof, LargestOfFormulas, oracle_of
 from oracle_opt.problems.instance import Instance, Problem
 from oracle_opt.problems.problem_family import Family
-from oracle_opt.problems.scalable import FUNCTIONS
-from oracle_opt.problems.scalable_proofs import TransportProof
+from oracle_opt.problems.scalable import Function
 from oracle_opt.problems.tables import read_tables
-
-Function = Callable[[Vector], tuple[float, Vector] | Cut]
 
 LUKSAN_VLCEK = "Luksan & Vlcek (2000), report V-798"
 HAARALA = "Haarala, Miettinen & Makela (2004)"
@@ -92,15 +86,8 @@ def _instance(
     # values of Polak2 overflow a little farther away than its box
     if function is classic.polak2:
         domain = Box(np.r_[-radius, [-3.0] * 9], np.r_[radius, [3.0] * 9])
-    return Instance(oracle_of(function, _proof(function, domain), name), np.array(start), optimum, wrong)
-
-
-def _proof(function: Function, domain: Domain) -> FunctionProof:
-    """The proof of a function's cuts: its formula of the same name, or the proof of functions of any size."""
-    word = getattr(function, "__name__", "")
-    if word in FUNCTIONS:
-        return FUNCTIONS[word][1](domain)
-    return LargestOfFormulas(domain, getattr(formulas, word))
+    oracle = FunctionOracle(np.errstate(over="ignore")(function), domain, name=name)  # +inf far out
+    return Instance(oracle, np.array(start), optimum, wrong)
 
 
 def _tr48() -> Problem:
@@ -118,14 +105,12 @@ def _transport(seed: int) -> Instance:
     if [one.shape for one in tables.values()] != [(48, 48), (48,), (48,)]:
         raise InvalidData(f"{path} must hold the tables of 48 towns, got shapes {[t.shape for t in tables.values()]}")
     function = partial(_tr48_value, *tables.values())
-    proof = TransportProof(FreeSpace(48, radius=4000.0), *function.args)
-    oracle = oracle_of(function, proof, f"nonsmooth/TR48 {digest(*function.args)}")
+    oracle = FunctionOracle(function, FreeSpace(48, radius=4000.0), name=f"nonsmooth/TR48 {digest(*function.args)}")
     return Instance(oracle, np.zeros(48), -638565.0, 0.0)
 
 
-def _tr48_value(c: Vector, d: Vector, s: Vector, x: Vector) -> ObjectiveCut:
+def _tr48_value(c: Vector, d: Vector, s: Vector, x: Vector) -> tuple[float, Vector]:
     values = x[:, None] - c
     rows = values.argmax(axis=0)
     slope = np.bincount(rows, weights=d, minlength=48) - s
-    value = float(d @ values[rows, np.arange(48)] - s @ x)
-    return ObjectiveCut(x, value, slope, extras={"rows": rows})
+    return float(d @ values[rows, np.arange(48)] - s @ x), slope

@@ -6,34 +6,26 @@ from math import sqrt
 import numpy as np
 
 from oracle_opt.arrays import Vector
-from oracle_opt.cuts import Cut
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.function_oracle import FunctionOracle
 from oracle_opt.problems import scalable_functions as functions
-from oracle_opt.problems import scalable_proofs as proofs
-from oracle_opt.problems.function_proof import FunctionProof, oracle_of
 from oracle_opt.problems.instance import Instance
 from oracle_opt.problems.problem_family import Generated, nearest
 
-Function = Callable[[Vector], tuple[float, Vector] | Cut]
+Function = Callable[[Vector], tuple[float, Vector]]
 
-# function, what proves its cuts, start at n variables, minus the lower bounds, minimum
-FUNCTIONS: dict[str, tuple[Function, type[FunctionProof], Callable[[int], Vector], float, Callable[[int], float]]] = {
-    "maxq": (functions.maxq, proofs.LargestSquare, lambda n: _signed(n), 2.0, lambda n: 0.0),
-    "maxl": (functions.maxl, proofs.LargestSize, lambda n: _signed(n), 2.0, lambda n: 0.0),
-    "goffin": (functions.goffin, proofs.GoffinProof, lambda n: np.linspace(-1.0, 1.0, n), 2.0, lambda n: 0.0),
-    "mxhilb": (functions.mxhilb, proofs.LargestHilbert, np.ones, 2.0, lambda n: 0.0),
-    "l1hilb": (functions.l1hilb, proofs.SumHilbert, np.ones, 2.0, lambda n: 0.0),
-    "nesterov": (functions.nesterov, proofs.NesterovProof, np.ones, 2.0, lambda n: -0.5 / n),
-    "chained_lq": (functions.chained_lq, proofs.Links, lambda n: np.full(n, -0.5), 5.0, lambda n: (1 - n) * sqrt(2.0)),
-    "chained_cb3": (functions.chained_cb3, proofs.LinksCB3, lambda n: np.full(n, 2.0), 5.0, lambda n: 2.0 * (n - 1)),
-    "chained_cb3_ii": (
-        functions.chained_cb3_ii,
-        proofs.LargestSumCB3,
-        lambda n: np.full(n, 2.0),
-        5.0,
-        lambda n: 2.0 * (n - 1),
-    ),
+# function, start at n variables, minus the lower bounds, minimum
+FUNCTIONS: dict[str, tuple[Function, Callable[[int], Vector], float, Callable[[int], float]]] = {
+    "maxq": (functions.maxq, lambda n: _signed(n), 2.0, lambda n: 0.0),
+    "maxl": (functions.maxl, lambda n: _signed(n), 2.0, lambda n: 0.0),
+    "goffin": (functions.goffin, lambda n: np.linspace(-1.0, 1.0, n), 2.0, lambda n: 0.0),
+    "mxhilb": (functions.mxhilb, np.ones, 2.0, lambda n: 0.0),
+    "l1hilb": (functions.l1hilb, np.ones, 2.0, lambda n: 0.0),
+    "nesterov": (functions.nesterov, np.ones, 2.0, lambda n: -0.5 / n),
+    "chained_lq": (functions.chained_lq, lambda n: np.full(n, -0.5), 5.0, lambda n: (1 - n) * sqrt(2.0)),
+    "chained_cb3": (functions.chained_cb3, lambda n: np.full(n, 2.0), 5.0, lambda n: 2.0 * (n - 1)),
+    "chained_cb3_ii": (functions.chained_cb3_ii, lambda n: np.full(n, 2.0), 5.0, lambda n: 2.0 * (n - 1)),
 }
 
 
@@ -51,10 +43,10 @@ def draw(function: str = "maxq", n: int = 100) -> Instance:
         )
     if n < 2:
         raise InvalidArgument(f"`n` must be at least 2, got {n}")
-    value, proof, start, half, optimum = FUNCTIONS[function]
+    value, start, half, optimum = FUNCTIONS[function]
     # not centered at 0, the minimizer of many, where methods that ask for the center would find it by chance
     domain = Box(np.full(n, -half), np.full(n, 1.5 * half))
-    oracle = oracle_of(value, proof(domain), f"scalable {function}")
+    oracle = FunctionOracle(value, domain, name=f"scalable {function}")
     least = optimum(n)
     return Instance(oracle, start(n), least, 1e-15 * abs(least))
 

@@ -15,7 +15,6 @@ from functools import lru_cache
 import numpy as np
 
 from oracle_opt.arrays import Matrix, Vector
-from oracle_opt.cuts import ObjectiveCut
 
 Value = tuple[float, Vector]
 
@@ -44,20 +43,17 @@ def goffin(x: Vector) -> Value:
     return float(len(x) * x[i] - x.sum()), slope
 
 
-def mxhilb(x: Vector) -> ObjectiveCut:
-    """``max_i |sum_j x_j / (i + j - 1)|``; its `extras` tell the number of the row."""
+def mxhilb(x: Vector) -> Value:
+    """``max_i |sum_j x_j / (i + j - 1)|``."""
     values = hilbert(len(x)) @ x
     i = int(np.argmax(np.abs(values)))
-    return ObjectiveCut(x, float(abs(values[i])), np.sign(values[i]) * hilbert(len(x))[i], extras={"piece": i})
+    return float(abs(values[i])), np.sign(values[i]) * hilbert(len(x))[i]
 
 
-def l1hilb(x: Vector) -> ObjectiveCut:
-    """``sum_i |sum_j x_j / (i + j - 1)|``; its `extras` tell the signs of the rows."""
+def l1hilb(x: Vector) -> Value:
+    """``sum_i |sum_j x_j / (i + j - 1)|``."""
     values = hilbert(len(x)) @ x
-    signs = np.sign(values)
-    return ObjectiveCut(
-        x, float(np.abs(values).sum()), signs @ hilbert(len(x)), extras={"signs": signs.astype(np.int8)}
-    )
+    return float(np.abs(values).sum()), np.sign(values) @ hilbert(len(x))
 
 
 @lru_cache(maxsize=2)
@@ -74,18 +70,17 @@ def nesterov(x: Vector) -> Value:
     return float(x[i] + 0.5 * (x @ x)), slope
 
 
-def chained_lq(x: Vector) -> ObjectiveCut:
+def chained_lq(x: Vector) -> Value:
     """``sum_i max(-x_i - x_i+1, -x_i - x_i+1 + x_i^2 + x_i+1^2 - 1)``."""
     a, b = x[:-1], x[1:]
     one = np.ones_like(a)
     values = np.array([-a - b, -a - b + a**2 + b**2 - 1])
-    return _chained(x, values, np.array([-one, 2 * a - 1]), np.array([-one, 2 * b - 1]))
+    return _chained(values, np.array([-one, 2 * a - 1]), np.array([-one, 2 * b - 1]))
 
 
-def chained_cb3(x: Vector) -> ObjectiveCut:
+def chained_cb3(x: Vector) -> Value:
     """The sum of the largest of each link's three functions."""
-    values, in_a, in_b = _cb3_links(x)
-    return _chained(x, values, in_a, in_b)
+    return _chained(*_cb3_links(x))
 
 
 def chained_cb3_ii(x: Vector) -> Value:
@@ -103,8 +98,8 @@ def _cb3_links(x: Vector) -> tuple[Matrix, Matrix, Matrix]:
     return values, np.array([4 * a**3, 2 * a - 4, -e]), np.array([2 * b, 2 * b - 4, e])
 
 
-def _chained(x: Vector, values: Matrix, in_a: Matrix, in_b: Matrix) -> ObjectiveCut:
-    """Sum over the links of the largest of each; the `extras` tell which these are."""
+def _chained(values: Matrix, in_a: Matrix, in_b: Matrix) -> Value:
+    """Sum over the links of the largest of each."""
     which, links = values.argmax(axis=0), np.arange(values.shape[1])
     slope = np.append(in_a[which, links], 0.0) + np.append(0.0, in_b[which, links])
-    return ObjectiveCut(x, float(values[which, links].sum()), slope, extras={"pieces": which.astype(np.int8)})
+    return float(values[which, links].sum()), slope
