@@ -230,5 +230,5 @@ def test_a_projection_at_fault_is_moved_into_the_cone(monkeypatch):
     monkeypatch.setattr(PositiveSemidefinite, "project", lambda self, v: v.copy())
     for _ in range(20):
         v = rng.normal(size=cone.dimension)
-        near = conic_value_proof.point_in_cone(cone, v)
+        near = cone.point_near(v)
         assert np.linalg.eigvalsh(cone.matrix(near))[0] >= -1e-14

@@ -15,7 +15,6 @@ from oracle_opt.generators import Kelley, ProximalBundle
 from oracle_opt.oracles import ConicOracle, Exponential, Nonnegative, PositiveSemidefinite, Power, SecondOrder, Zero
 from oracle_opt.oracles.conic import lagrangian
 from oracle_opt.oracles.conic.cone_groups import ConeGroups
-from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
 from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS
 from oracle_opt.proof.claim import ClaimKind, CutClaim
 from oracle_opt.proof.enclosure import Enclosure
@@ -132,7 +131,7 @@ def test_vectors_are_lifted_into_the_dual_cone_in_fractions():
             if isinstance(cone, SecondOrder):
                 assert Fraction(own[0]) ** 2 >= sum(Fraction(float(one)) ** 2 for one in own[1:])
             elif not isinstance(cone, Power):
-                kept = in_dual_cone(cone, Enclosure.of(own, True))
+                kept = cone.dual_near(Enclosure.of(own, True))
                 assert kept is not None
                 assert (kept.lower == np.array([Fraction(float(one)) for one in own])).all()
     for _ in range(50):  # down to the smallest numbers, of which sums and products are rounded by their own size

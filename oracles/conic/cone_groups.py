@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from oracle_opt.arrays import EPS, Vector
-from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
-from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
+from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.power import Power
+from oracle_opt.oracles.conic.second_order import SecondOrder
+from oracle_opt.oracles.conic.semidefinite import PositiveSemidefinite
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.exact_sums import SMALLEST
 
@@ -63,9 +64,7 @@ class ConeGroups:
             raised = np.where(inside, np.maximum(v, need), np.maximum(v, 0.0))
             y[self.exponential] = np.c_[np.where(inside, u, 0.0), raised, np.maximum(w, 0.0)]
         for other, rows in self.others:
-            dual = in_dual_cone(other, Enclosure.of(y[rows]))
-            assert dual is not None  # of a power cone
-            y[rows] = dual.lower
+            y[rows] = other.dual_near(Enclosure.of(y[rows])).lower
         return y
 
     def moved(self, A: sparse.csr_array, z: Vector, s: Vector, b: Vector) -> sparse.csr_array:

@@ -1,18 +1,23 @@
-"""Closed convex cones, each with the projection of a point on it, half-spaces between both, and a test of its dual."""
+"""Closed convex cones: projections, half-spaces, proofs; the origin and the orthant.
+
+A cone of one's own is a subclass of `Cone` with `separate`. A half-space of a conic problem rests on a vector y of the
+dual cone. A stranger's y is not believed: a vector near to it, in the dual cone by its construction, takes its place.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arguments import whole
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.proof.exact_sums import SMALLEST
+from oracle_opt.errors import Refuted
+from oracle_opt.proof.enclosure import Enclosure
 
 Duals = NDArray[np.float64]
 
-RAISED = 4 * EPS  # share of the trace by which the diagonal of a dual matrix is enlarged
 ROUNDING = 8 * EPS  # what counts as rounding of a distance, relative to the terms of the half-space
 
 
@@ -32,6 +37,13 @@ class Cone(ABC):
 
     dimension: int
     rounding: float = ROUNDING
+
+    def __init_subclass__(cls) -> None:
+        """A class that says anew what its cone is does not inherit what is known of another one."""
+        own = vars(cls).keys()
+        for name in ("dual_near", "point_near"):
+            if name not in own and own & {"separate", "project", "distance", "dual_distance", "nearby", "screen"}:
+                setattr(cls, name, vars(Cone)[name])
 
     @abstractmethod
     def separate(self, v: Vector, most: int | None = None) -> Duals:
@@ -123,8 +135,44 @@ class Cone(ABC):
         """
         return None
 
+    def dual_near(self, y: Enclosure) -> Enclosure | None:
+        """A vector near y that is in the dual cone whatever rounding did.
+
+        Parameters
+        ----------
+        y : Enclosure of shape (dimension,), or that of `witness`
+            Floats or fractions, as they are.
+
+        Returns
+        -------
+        Enclosure or None
+            Of the same kind; `None`, the default, if the dual cone is not known: cuts are then given, not proven.
+        """
+        return None
+
+    def point_near(self, v: Vector) -> Vector | None:
+        """A point near v that is in K whatever rounding did.
+
+        Parameters
+        ----------
+        v : ndarray of shape (dimension,)
+            Any finite point.
+
+        Returns
+        -------
+        ndarray of shape (dimension,) or None
+            `None`, the default, if there is no such rule: values are then given, not proven.
+        """
+        return None
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.dimension})"
+
+
+def refuse_misfit(cone: Cone, y: Enclosure) -> None:
+    """Refuse a dual vector of another length."""
+    if y.lower.shape != (cone.dimension,):
+        raise Refuted(f"the dual vector of a {cone!r} must have {cone.dimension} entries, got {y.lower.shape}")
 
 
 def length(v: Vector) -> float:
@@ -144,6 +192,17 @@ def lengths(rows: Matrix) -> Vector:
     unit = np.where((largest > 0.0) & (largest < np.inf), largest, 1.0)
     norms: Vector = unit * np.sqrt(((rows / unit[:, None]) ** 2).sum(axis=1))
     return norms
+
+
+def known_vector(*entries: Any) -> Enclosure:
+    """A vector of known numbers, floats or fractions."""
+    array = np.array(entries, dtype=float if all(isinstance(entry, float) for entry in entries) else object)
+    return Enclosure(array, array)
+
+
+def nearest_of(choices: Sequence[Enclosure], y: Enclosure) -> Enclosure:
+    """The choice that is next to y."""
+    return min(choices, key=lambda one: sum(abs(float(part)) for part in one.lower - y.lower))
 
 
 def one_row(y: Vector, v: Vector) -> Duals:
@@ -179,6 +238,10 @@ class Zero(Cone):
         """The origin."""
         return np.zeros(self.dimension)
 
+    def dual_near(self, y: Enclosure) -> Enclosure:
+        """The vector itself: any is in the dual cone."""
+        return y
+
     def distance(self, v: Vector) -> float:
         """The norm."""
         return length(v)
@@ -204,6 +267,11 @@ class Nonnegative(Cone):
         """The positive parts."""
         return np.maximum(v, 0.0)
 
+    def dual_near(self, y: Enclosure) -> Enclosure:
+        """The positive parts."""
+        clipped = np.maximum(y.lower, 0 * y.lower)
+        return Enclosure(clipped, clipped)
+
     def distance(self, v: Vector) -> float:
         """The norm of the negative parts."""
         return length(np.minimum(v, 0.0))
@@ -215,146 +283,3 @@ def _rows_of_identity(signs: Vector, depth: Vector, most: int | None) -> Duals:
     rows = np.zeros((len(chosen), len(signs)))
     rows[np.arange(len(chosen)), chosen] = signs[chosen]
     return rows
-
-
-class SecondOrder(Cone):
-    """``{(t, u) : norm(u) <= t}``. It is its own dual.
-
-    Parameters
-    ----------
-    dimension : int
-        Length of (t, u).
-    """
-
-    def __init__(self, dimension: int) -> None:
-        self.dimension = whole("dimension", dimension)
-        self.rounding = ROUNDING + self.dimension * EPS
-
-    @property
-    def alike(self) -> Hashable:
-        """Second-order cones of one dimension are alike."""
-        return SecondOrder, self.dimension
-
-    def screen(self, points: Matrix) -> Vector:
-        """``(norm(u) - t) / sqrt(2)``, the distance unless the nearest point is the origin."""
-        sizes = np.abs(points).max(axis=1)
-        unit = points / np.where(sizes > 0.0, sizes, 1.0)[:, None]  # else the squares might be zero or infinite
-        outside = np.sqrt(np.einsum("ij,ij->i", unit[:, 1:], unit[:, 1:])) - unit[:, 0]
-        distances: Vector = sizes * np.maximum(outside, 0.0) / np.sqrt(2.0)
-        return distances
-
-    def nearby(self, points: Matrix) -> Matrix:
-        """The nearest points, the first entry enlarged by more than the rounding of the others."""
-        t, size = points[:, 0], lengths(points[:, 1:])
-        middle = np.where(size <= t, t, np.maximum(0.5 * t + 0.5 * size, 0.0))
-        share = np.where(size <= t, 1.0, np.minimum(middle / np.where(size > 0.0, size, 1.0), 1.0))
-        near: Matrix = np.c_[middle, share[:, None] * points[:, 1:]]
-        least = lengths(near[:, 1:]) * (1.0 + (self.dimension + 8) * EPS)
-        least += self.dimension * SMALLEST * near[:, 1:].any(axis=1)
-        near[:, 0] = np.maximum(middle, least)
-        return near
-
-    def separate(self, v: Vector, most: int | None = None) -> Duals:
-        """One row, ``(1, -u / norm(u)) / sqrt(2)`` unless the nearest point is the origin.
-
-        The first entry is enlarged by more than the rounding of the others.
-        """
-        v = scaled(v)
-        t, u = float(v[0]), v[1:]
-        size = float(np.linalg.norm(u))
-        if size <= t:
-            return np.zeros((0, self.dimension))
-        # where v is in the polar cone the nearest point is the origin, and -v separates
-        y = -v / length(v) if size <= -t else np.r_[1.0, -u / size] / np.sqrt(2.0)
-        y[0] = max(y[0], (1.0 + self.dimension * EPS) * float(np.linalg.norm(y[1:])))
-        return one_row(y, v)
-
-
-class PositiveSemidefinite(Cone):
-    """Positive semidefinite matrices of an order, as vectors. It is its own dual.
-
-    A symmetric matrix is the vector of its upper triangle, column by column, off-diagonal entries times sqrt(2), so
-    that inner products of vectors are those of matrices (the form of Clarabel).
-
-    Parameters
-    ----------
-    order : int
-        Rows of the matrix; the dimension is ``order * (order + 1) / 2``.
-    """
-
-    def __init__(self, order: int) -> None:
-        self.order = whole("order", order)
-        self.dimension = self.order * (self.order + 1) // 2
-        self.rounding = self.order * ROUNDING
-        self._columns, self._rows = np.tril_indices(self.order)  # the upper triangle by columns
-        self._scale = np.where(self._rows == self._columns, 1.0, np.sqrt(2.0))
-
-    def __repr__(self) -> str:
-        return f"PositiveSemidefinite({self.order})"
-
-    @property
-    def alike(self) -> Hashable:
-        """Cones of matrices of one order are alike."""
-        return PositiveSemidefinite, self.order
-
-    def screen(self, points: Matrix) -> Vector:
-        """Minus the least eigenvalues; a single matrix is not looked at twice."""
-        if len(points) == 1:
-            return np.full(1, np.inf)
-        full = np.zeros((len(points), self.order, self.order))
-        full[:, self._rows, self._columns] = full[:, self._columns, self._rows] = points / self._scale
-        distances: Vector = np.maximum(-np.linalg.eigvalsh(full)[:, 0], 0.0)
-        return distances
-
-    def matrix(self, v: Vector) -> NDArray[np.float64]:
-        """Symmetric matrix of a vector v."""
-        full = np.zeros((self.order, self.order))
-        full[self._rows, self._columns] = full[self._columns, self._rows] = v / self._scale
-        return full
-
-    def vector(self, matrix: NDArray[np.float64]) -> Vector:
-        """Vector of a symmetric matrix."""
-        result: Vector = matrix[self._rows, self._columns] * self._scale
-        return result
-
-    def separate(self, v: Vector, most: int | None = None) -> Duals:
-        """One ``q q'`` for each eigenvector q of a negative eigenvalue.
-
-        The diagonal is enlarged by more than the rounding of the entries.
-        """
-        values, vectors = np.linalg.eigh(self.matrix(v))
-        least = -self.rounding * max(-float(values[0]), float(values[-1]))
-        if not values[0] < least:
-            return np.zeros((0, self.dimension))
-        chosen = vectors[:, values < least][:, :most]
-        rows: Matrix = chosen[self._rows].T * chosen[self._columns].T * self._scale
-        rows[:, self._rows == self._columns] += RAISED
-        return rows
-
-    def witness(self, y: Vector) -> NDArray[np.float64]:
-        """Vectors q, rows of a matrix, with ``y = sum of q q'`` up to rounding: one where y is that of an eigenvector.
-
-        By columns of the largest diagonal entries, as in a Cholesky factorization with pivots.
-
-        Parameters
-        ----------
-        y : ndarray of shape (dimension,)
-            The row.
-
-        Returns
-        -------
-        ndarray of shape (k, order)
-        """
-        left, found = self.matrix(y), []
-        left -= RAISED * np.trace(left) * np.eye(self.order)
-        largest = first = float(left.diagonal().max())
-        while largest > 0.0 and (largest > 1e-13 * first):
-            j = int(left.diagonal().argmax())
-            found.append(left[j] / np.sqrt(largest))
-            left -= np.outer(found[-1], found[-1])
-            largest = float(left.diagonal().max())
-        return np.array(found)
-
-    def distance(self, v: Vector) -> float:
-        """The norm of the negative eigenvalues."""
-        return length(np.minimum(np.linalg.eigvalsh(self.matrix(v)), 0.0))

@@ -18,13 +18,15 @@ from oracle_opt.domains.domain import checked_domain
 from oracle_opt.domains.promised_bounds import PromisedBounds
 from oracle_opt.errors import InvalidArgument, MissingPackage
 from oracle_opt.oracle import Oracle
-from oracle_opt.oracles.conic.cones import Nonnegative, PositiveSemidefinite, SecondOrder, Zero
+from oracle_opt.oracles.conic.cones import Nonnegative, Zero
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.half_spaces import HalfSpaces, extent_of
 from oracle_opt.oracles.conic.infeasibility import Infeasibility, duals_of, infeasibility_of, known_dual
 from oracle_opt.oracles.conic.quadratic import Quadratic
 from oracle_opt.oracles.conic.row_matrix import digest_of_rows, n_entries, row_norms
 from oracle_opt.oracles.conic.rows import bounds_of, held_rows, promised_bounds, rows_of
+from oracle_opt.oracles.conic.second_order import SecondOrder
+from oracle_opt.oracles.conic.semidefinite import PositiveSemidefinite
 from oracle_opt.result import Result, Status
 from oracle_opt.words import shown
 

@@ -14,10 +14,12 @@ from oracle_opt.arguments import floats, instances, real, sparse_matrix
 from oracle_opt.arrays import Vector
 from oracle_opt.domains import Box, Domain
 from oracle_opt.errors import InvalidArgument
-from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
+from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
 from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.power import Power
 from oracle_opt.oracles.conic.row_matrix import RowMatrix, entries, row_matrix
+from oracle_opt.oracles.conic.second_order import SecondOrder
+from oracle_opt.oracles.conic.semidefinite import PositiveSemidefinite
 from oracle_opt.words import shown
 
 Variables = dict[str, Any]

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from oracle_opt.arrays import Vector
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Refuted
-from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, Zero
+from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.conic_value_proof import refuse_infeasible
-from oracle_opt.oracles.conic.dual_cone_proof import in_dual_cone
 from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
 from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS, Lagrangian
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic, enclosed
 from oracle_opt.oracles.conic.row_matrix import consecutive
 from oracle_opt.oracles.conic.rows import rows_of
+from oracle_opt.oracles.conic.semidefinite import PositiveSemidefinite
 from oracle_opt.proof.affine_excess import affine_excess, excess_of
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure
@@ -148,7 +148,7 @@ def combined_half_space(problem: ConicProblem, dual: Vector, exact: bool) -> tup
         if not y[rows].any():
             continue
         short = cone.witness(y[rows])
-        part = in_dual_cone(cone, Enclosure.of(y[rows] if short is None else short, exact))
+        part = cone.dual_near(Enclosure.of(y[rows] if short is None else short, exact))
         if part is None:
             return None
         constant, pull = half_space(consecutive(problem.A, rows), Enclosure.of(problem.b[rows], exact), part)
@@ -211,7 +211,7 @@ def _dual_vector(problem: ConicProblem, witness: Mapping[str, Any], exact: bool)
         linear = isinstance(cone, Zero | Nonnegative)
         if given.ndim != 1 or not given.size or rows.stop > start + cone.dimension or not (linear or first == start):
             raise Refuted("the dual vector does not fit the rows of one cone")
-    dual = in_dual_cone(cone, Enclosure.of(numbers("dual vector", given, *given.shape), exact))
+    dual = cone.dual_near(Enclosure.of(numbers("dual vector", given, *given.shape), exact))
     return None if dual is None else (rows, dual)
 
 

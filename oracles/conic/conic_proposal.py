@@ -15,7 +15,7 @@ from oracle_opt.cuts import FeasibilityCut
 from oracle_opt.domains import Box, Domain
 from oracle_opt.errors import MissingPackage, OutOfTime, Refuted
 from oracle_opt.oracles.conic.cone_groups import ConeGroups
-from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero
+from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
 from oracle_opt.oracles.conic.conic_constraints import ConicConstraints
 from oracle_opt.oracles.conic.conic_problem import ConicProblem, recession_of
 from oracle_opt.oracles.conic.dual_vector import ROWS
@@ -23,6 +23,8 @@ from oracle_opt.oracles.conic.exponential import Exponential
 from oracle_opt.oracles.conic.lagrangian import Lagrangian
 from oracle_opt.oracles.conic.power import Power
 from oracle_opt.oracles.conic.ray import proven_ray
+from oracle_opt.oracles.conic.second_order import SecondOrder
+from oracle_opt.oracles.conic.semidefinite import PositiveSemidefinite
 from oracle_opt.proof.claim import Bound
 from oracle_opt.proposal import Proposal
 

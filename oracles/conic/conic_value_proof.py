@@ -8,7 +8,7 @@ point of the cone is the projection of v, which need not be believed: it is put 
 what that moves it counts as distance.
 """
 
-from math import frexp, sqrt
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,11 @@ from scipy import sparse
 from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.errors import Refuted
 from oracle_opt.feasibility import allowed
-from oracle_opt.oracles.conic.cones import Cone, Nonnegative, PositiveSemidefinite, SecondOrder, Zero, lengths
+from oracle_opt.oracles.conic.cones import Nonnegative, Zero, lengths
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
-from oracle_opt.oracles.conic.dual_cone_proof import within_power
 from oracle_opt.oracles.conic.exponential import Exponential
-from oracle_opt.oracles.conic.power import Power
 from oracle_opt.oracles.conic.row_matrix import RowMatrix, consecutive, row_norms
-from oracle_opt.proof.enclosure import Enclosure
+from oracle_opt.oracles.conic.second_order import SecondOrder
 
 NEAR = 32 * EPS  # what counts as rounding beside a curved cone, relative to the terms of ``y @ (b - A @ x)``
 ROUNDING = 16 * EPS  # beside a row, relative to its terms
@@ -63,7 +61,7 @@ def refuse_infeasible(
                     f"the point misses row {row} by {missed[row - rows.start]:.6g}, {may[row]:.3g} is allowed"
                 )
             continue
-        near = point_in_cone(cone, v[rows])
+        near = cone.point_near(v[rows])
         if near is None:
             known = False
             continue
@@ -114,39 +112,3 @@ def _near_ones(problem: ConicProblem, v: Vector, terms: Vector, tolerance: float
         found = near_enough(problem.A, rows, points - v[rows], terms[rows], tolerance, reach, noise)
         near.update(np.array(starts)[found].tolist())
     return near
-
-
-def point_in_cone(cone: Cone, v: Vector) -> Vector | None:
-    """A point of the cone near v, in it by its construction; `None` for a cone that is not known here."""
-    kind = type(cone)
-    if kind not in (SecondOrder, PositiveSemidefinite, Exponential, Power):
-        return None
-    near = cone.project(v)
-    if kind is SecondOrder:
-        near[0] = max(near[0], (1.0 + cone.dimension * EPS) * float(np.linalg.norm(near[1:])))
-    elif isinstance(cone, PositiveSemidefinite):
-        values = np.linalg.eigvalsh(cone.matrix(near))
-        rounding = cone.order * EPS * float(np.abs(values).max())
-        if values[0] < -8 * rounding:  # the projection is at fault: move along the identity
-            near = near + cone.vector(-values[0] * np.eye(cone.order))
-    elif kind is Exponential:
-        near = _in_exponential(near)
-    elif isinstance(cone, Power):
-        unit = frexp(float(np.abs(near).max(initial=0.0)))[1]  # of 2: logarithms of ordinary numbers are exact enough
-        scaled = Enclosure.of(np.ldexp(near, -unit))
-        near = np.ldexp(within_power(scaled, Enclosure.of(np.array(cone.exponent)), 1.0, 1.0).lower, unit)
-    return near
-
-
-def _in_exponential(near: Vector) -> Vector:
-    """With x lowered to ``y log(z / y)``, or z raised where that moves less; with ``x <= 0 <= z`` where y is 0."""
-    x, y, z = near.tolist()
-    if y <= 0:
-        return np.array([min(x, 0.0), 0.0, max(z, 0.0)])
-    ratio = Enclosure.of(np.array(x)) / y
-    raised = max(z, (ratio.exp() * y).upper.item())
-    if z <= 0:
-        return np.array([x, y, raised])
-    most = (Enclosure.of(np.array(z)).log() - Enclosure.of(np.array(y)).log()) * y
-    lowered = min(x, most.lower.item())
-    return np.array([lowered, y, z] if x - lowered < raised - z else [x, y, raised])

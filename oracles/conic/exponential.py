@@ -6,8 +6,10 @@ from math import exp, inf, log
 import numpy as np
 
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.oracles.conic.cones import Cone, Duals, length, one_row, scaled
+from oracle_opt.errors import Refuted
+from oracle_opt.oracles.conic.cones import Cone, Duals, known_vector, length, nearest_of, one_row, refuse_misfit, scaled
 from oracle_opt.oracles.conic.roots import rising_root
+from oracle_opt.proof.enclosure import Enclosure
 
 TINY = 5e-324  # the least positive number
 FAR = 700.0  # exp(FAR) is finite, exp(-FAR) is not zero
@@ -70,6 +72,42 @@ class Exponential(Cone):
         else:
             dual = _support(_ratio(x, y, z))
         return one_row(_kept_in_dual(dual / length(dual)), v)
+
+    def dual_near(self, y: Enclosure) -> Enclosure:
+        """V raised to ``u (1 + log(w / -u))``, or w so that v is; ``(0, v, w)`` where u is not negative.
+
+        The logarithm of ``-u exp(v / u - 1) <= w``, for u < 0 and w > 0.
+        """
+        refuse_misfit(self, y)
+        u, v, w = y.lower.tolist()
+        zero = 0 * u
+        if u >= 0:
+            return known_vector(zero, max(v, zero), max(w, zero))
+        choices = []
+        try:  # the least w
+            least = (-y[0] * ((-y[1]) / (-y[0]) - 1).exp()).upper.item()
+            choices.append(known_vector(u, v, max(w, least)))
+        except OverflowError:
+            pass
+        if w > 0:
+            least = (y[0] * (1 + y[2].log() - (-y[0]).log())).upper.item()
+            choices.append(known_vector(u, max(v, least), w))
+        if not choices:
+            raise Refuted("the dual vector of an exponential cone has a negative first entry, and no positive last one")
+        return nearest_of(choices, y)
+
+    def point_near(self, v: Vector) -> Vector:
+        """The projection with x lowered to ``y log(z / y)``, or z raised where that moves less."""
+        x, y, z = self.project(v).tolist()
+        if y <= 0:
+            return np.array([min(x, 0.0), 0.0, max(z, 0.0)])
+        ratio = Enclosure.of(np.array(x)) / y
+        raised = max(z, (ratio.exp() * y).upper.item())
+        if z <= 0:
+            return np.array([x, y, raised])
+        most = (Enclosure.of(np.array(z)).log() - Enclosure.of(np.array(y)).log()) * y
+        lowered = min(x, most.lower.item())
+        return np.array([lowered, y, z] if x - lowered < raised - z else [x, y, raised])
 
 
 def _inside(x: float, y: float, z: float) -> bool:

@@ -1,14 +1,15 @@
 """The power cone: its projection is the zero of a function of one number."""
 
 from collections.abc import Hashable
-from math import exp, hypot, inf, log, log1p
+from math import exp, frexp, hypot, inf, log, log1p
 
 import numpy as np
 
 from oracle_opt.arguments import real
 from oracle_opt.arrays import EPS, Matrix, Vector
-from oracle_opt.oracles.conic.cones import Cone, Duals, length, one_row, scaled
+from oracle_opt.oracles.conic.cones import Cone, Duals, known_vector, length, nearest_of, one_row, refuse_misfit, scaled
 from oracle_opt.oracles.conic.roots import rising_root
+from oracle_opt.proof.enclosure import Enclosure
 
 SMALL = float(np.finfo(float).tiny)  # the least number with all its digits
 
@@ -98,6 +99,51 @@ class Power(Cone):
         terms = a * abs(log(u / a)), (1.0 - a) * abs(log(v / (1.0 - a)))
         most = exp(self._mean(u / a, v / (1.0 - a))) * (1.0 - 4 * EPS * (2.0 + sum(terms)))
         return np.array([u, v, max(-most, min(w, most))])
+
+    def dual_near(self, y: Enclosure) -> Enclosure:
+        """``abs(w) <= (u / a)**a (v / (1 - a))**(1 - a)``: the size of w cut down to that, or u or v raised."""
+        refuse_misfit(self, y)
+        a = Enclosure.of(np.array(self.exponent), y.exact)
+        return _within(y, a, a, 1 - a)
+
+    def point_near(self, v: Vector) -> Vector:
+        """The projection, put into the cone as a dual vector is."""
+        near = self.project(v)
+        unit = frexp(float(np.abs(near).max(initial=0.0)))[1]  # of 2: logarithms of ordinary numbers are exact enough
+        inside = _within(Enclosure.of(np.ldexp(near, -unit)), Enclosure.of(np.array(self.exponent)), 1.0, 1.0)
+        point: Vector = np.ldexp(inside.lower, unit)
+        return point
+
+
+def _within(y: Enclosure, a: Enclosure, p: Enclosure | float, q: Enclosure | float) -> Enclosure:
+    """A vector near (u, v, w) with ``(u / p)**a (v / q)**(1 - a) >= abs(w)`` and u, v >= 0.
+
+    Either u is raised, or v, or the size of w is cut down, whatever moves least.
+    """
+    u, v, w = y.lower.tolist()
+    zero = 0 * u
+    u, v, b = max(u, zero), max(v, zero), 1 - a
+    if not w:
+        return known_vector(u, v, w)
+    choices = [known_vector(u, v, zero)]
+    log_p, log_q = (one.log() if isinstance(one, Enclosure) else one - 1 for one in (p, q))
+    log_u, log_v, log_w = (known_vector(one)[0].log() if one > 0 else None for one in (u, v, abs(w)))
+    assert log_w is not None
+    try:
+        if log_u is not None and log_v is not None:
+            most = (a * (log_u - log_p) + b * (log_v - log_q)).exp().lower.item()
+            if abs(w) <= most:
+                return known_vector(u, v, w)
+            choices.append(known_vector(u, v, max(-most, min(w, most))))
+        if log_v is not None:
+            least = ((log_w - b * (log_v - log_q)) / a + log_p).exp().upper.item()
+            choices.append(known_vector(max(u, least), v, w))
+        if log_u is not None:
+            least = ((log_w - a * (log_u - log_p)) / b + log_q).exp().upper.item()
+            choices.append(known_vector(u, max(v, least), w))
+    except OverflowError:  # in fractions: numbers of a hundred thousand digits; the first choice is left
+        pass
+    return nearest_of(choices, y)
 
 
 def _log(t: float) -> float:
