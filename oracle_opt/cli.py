@@ -193,7 +193,7 @@ def report(
 
 @main.command()
 def doctor() -> None:
-    """Show versions, processor, memory and data folders, and solve four small problems: paste it into a report.
+    """Show the versions of the packages, and solve three small problems: paste it into a report.
 
     The exit status is 1 if something is broken.
     """

@@ -66,7 +66,7 @@ def test_the_doctor_answers_without_any():
     done = command("doctor")
     assert done.returncode == 1
     assert done.stderr == ""
-    assert re.search(r"pandas +BROKEN: [\d.]+, which cannot be imported: ", done.stdout)
+    assert re.search(r"pandas +BROKEN: ModuleNotFoundError: ", done.stdout)
     assert "gap" in done.stdout.partition("Self-test")[2]
     broken = re.findall(r"^  ([\w-]+) .*BROKEN", done.stdout, re.M)
     assert set(broken) <= {"scikit-learn", *HIDDEN}

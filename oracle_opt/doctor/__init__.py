@@ -1,6 +1,5 @@
-"""The report of an installation: versions, processor, memory, data folders, and a self-test."""
+"""The report of an installation: versions of its packages, and a self-test."""
 
-from oracle_opt.doctor.diagnosis import Diagnosis, examine
-from oracle_opt.doctor.findings import Finding
+from oracle_opt.doctor.diagnosis import Diagnosis, Finding, examine
 
 __all__ = ["Diagnosis", "Finding", "examine"]
