@@ -54,6 +54,7 @@ from oracle_opt.generator import Minorant, QueryPointGenerator, SequentialGenera
 from oracle_opt.guarantee import Guarantee, Regularity
 from oracle_opt.history import History, Record
 from oracle_opt.listener import Listener
+from oracle_opt.notary import notarize
 from oracle_opt.oracle import Oracle
 from oracle_opt.proposal import Proposal
 from oracle_opt.result import Result, Status
@@ -117,6 +118,7 @@ __all__ = [
     "StudyWarning",
     "__version__",
     "minimize",
+    "notarize",
 ]
 
 

@@ -147,6 +147,18 @@ def floats(name: str, values: ArrayLike, instead: str = "an array of real number
         raise InvalidArgument(f"`{name}` must be {instead}, got {shown(values)}: {problem}") from problem
 
 
+def finite(name: str, values: ArrayLike, shape: tuple[int, ...], what: str) -> Vector:
+    """Return a new array of finite floats of a shape, or say `what` was to be passed."""
+    given = floats(name, values)
+    if given.shape != shape:
+        raise InvalidArgument(f"`{name}` must have shape {shape}, {what}, got {given.shape}")
+    if not np.isfinite(given).all():
+        raise InvalidArgument(
+            f"`{name}` must be finite, got {given[~np.isfinite(given)][0]}; put 0 where nothing is known"
+        )
+    return given
+
+
 def one_of(name: str, value: object, words: Iterable[str]) -> str:
     """Return one of some words, or refuse what is none of them."""
     known = tuple(words)

@@ -6,10 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from numpy.typing import ArrayLike
+
 from oracle_opt.arguments import NamedArguments
 from oracle_opt.arrays import Vector, class_name
 from oracle_opt.cuts import Cut, FeasibilityCut, Kind, Query
 from oracle_opt.domains import Domain
+from oracle_opt.errors import CapabilityMismatch
 from oracle_opt.proof.claim import CutClaim, ValueClaim
 from oracle_opt.words import shown
 
@@ -167,6 +170,30 @@ class Oracle(NamedArguments, ABC):
             `None`, the default, if there is no such solver.
         """
         return None
+
+    def proposed_by(self, multipliers: ArrayLike, point: ArrayLike | None = None) -> Proposal:
+        """Make a proposal of the multipliers that another solver found: `notarize` asks for it.
+
+        Parameters
+        ----------
+        multipliers : array_like
+            Of any accuracy. Their shape and signs are those of the oracle.
+        point : array_like of shape (n,), optional
+            The other solver's point.
+
+        Returns
+        -------
+        Proposal
+            A minorant of the multipliers, with its witness; without a point where none was given.
+
+        Raises
+        ------
+        InvalidArgument
+            They are no such multipliers, or nothing follows from them.
+        CapabilityMismatch
+            This oracle takes none: the default.
+        """
+        raise CapabilityMismatch(f"{type(self).__name__} takes no multipliers: nothing is known that follows from them")
 
     def separation(self, point: Vector) -> FeasibilityCut | None:
         """Half-spaces that exclude a point which counts as feasible within a tolerance.

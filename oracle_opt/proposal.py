@@ -1,12 +1,18 @@
 """What a solver of an oracle's own proposes before a run: a point to ask first, and a minorant that is proven."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, Kind, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.generator import Minorant, QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.words import one_line
+
+if TYPE_CHECKING:
+    from oracle_opt.oracle import Oracle
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +31,8 @@ class Proposal:
         The direction, in words, in which f is proven to fall without end from every feasible point; default none.
     empty : str
         What proves that no point of the domain is feasible; default nothing. A run that finds none ends by it.
+    oracle : Oracle, optional
+        The same problem on a domain of which nothing is promised, where `Oracle.proposed_by` proves it there.
     """
 
     __repr__ = one_line
@@ -34,6 +42,7 @@ class Proposal:
     words: str
     unbounded: str = ""
     empty: str = ""
+    oracle: Oracle | None = None
 
 
 class SolverFirst(QueryPointGenerator):

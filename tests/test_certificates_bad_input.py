@@ -227,7 +227,6 @@ class Unknown(Domain):
 @pytest.mark.parametrize(
     ("arguments", "match"),
     [
-        pytest.param((UNIT, [CUT], [1.0], VALUE, -np.inf, 0.5), "no finite lower bound", id="no lower bound"),
         pytest.param((UNIT, [CUT], [1.0], VALUE, np.nan, 0.5), "no finite lower bound", id="nan"),
         pytest.param((UNIT, [CUT], [1.0], VALUE, 0.0, np.inf), "no upper bound", id="no upper bound"),
         pytest.param((UNIT, [CUT], [1.0], None, 0.0, np.nan), "no upper bound", id="nan without a point"),

@@ -91,7 +91,7 @@ class Certificate:
         of each summand are scaled to the largest sum of a summand, and cuts with the multiplier 0 are left out. `value`
         is the claim of the best point. A run claims the bounds `lower` and `upper`; the lower one of the certificate is
         the same, or the exact minimum of the minorant where rounding made that smaller. No value and an `upper` of inf
-        make a certificate of the bound alone, no cuts and a `lower` of -inf one of the point. `facts` are names to
+        make a certificate of the bound alone, a `lower` of -inf one of the point, without cuts. `facts` are names to
         words and numbers: "problem" is `Oracle.problem_identity`; "convex", if it is false, refuses.
 
         Raises
@@ -109,9 +109,9 @@ class Certificate:
             raise InvalidCertificate(
                 "there is no upper bound to certify: no feasible point with a finite value was seen"
             )
-        if not isfinite(lower) and (bounded or cuts):
+        if bounded and not isfinite(lower):
             raise InvalidCertificate("there is no finite lower bound to certify: none was proven")
-        kept, weights = _kept(cuts, np.asarray(multipliers, dtype=float))
+        kept, weights = _kept(cuts, np.asarray(multipliers, dtype=float)) if bounded else ((), np.zeros(0))
         n, lines = domain.dimension, [certificate_file.cut_words(*pair) for pair in zip(kept, weights, strict=True)]
         try:
             whole, total = verify.weights_of(lines) if bounded else ([], 1)

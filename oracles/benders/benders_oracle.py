@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oracle_opt.arguments import instance, instances, real, whole
+from oracle_opt.arguments import finite, instance, instances, real, whole
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.executors import Workers, successive
 from oracle_opt.oracle import Oracle
-from oracle_opt.oracles.benders.benders_proposal import proposed
+from oracle_opt.oracles.benders.benders_proposal import minorant, proposed
 from oracle_opt.oracles.benders.dual_simplex import LARGEST, small_enough
 from oracle_opt.oracles.benders.first_stage import first_stage, first_stage_bounds, first_stage_point
 from oracle_opt.oracles.benders.infeasible_scenarios import depends_on_x
@@ -260,6 +260,26 @@ class BendersOracle(Oracle):
         `None` where scenarios are so many that cuts are sooner (docs/peers.md), or random blocks vary the same entry.
         """
         return None if self._data.ambiguous else proposed(self._stage, self.domain)
+
+    def proposed_by(self, multipliers: ArrayLike, point: ArrayLike | None = None) -> Proposal:
+        """The cut of one multiplier a row of the second stage, a line a scenario, as `second_stage` gives them.
+
+        They are duals of the scenarios' programs at any x: what a unit more of a right-hand side adds to the cost, the
+        signs of HiGHS. Those of progressive hedging are the duals of its scenario programs.
+        """
+        if self._data.ambiguous:
+            raise InvalidArgument("`model` has random blocks that vary the same entry, of which nothing is proven")
+        shape, n = (len(self._stage.probability), len(self.problem.row_lower)), self.domain.dimension
+        pi = finite("multipliers", multipliers, shape, "a line a scenario, one a row of the second stage")
+        x = None if point is None else self.domain.project(finite("point", point, (n,), "one a first-stage variable"))
+        at = self.domain.interior_point() if x is None else x
+        found = minorant(self._stage, at, pi / self._stage.frame.units.rows)
+        if found is None:
+            raise InvalidArgument(
+                "`multipliers` leave a reduced cost at a free variable of the second stage: they prove nothing. Bound "
+                "these variables, or solve more exactly"
+            )
+        return Proposal(x, found, "given multipliers")
 
     def query(self, query: Query) -> Cut:
         """Solve all scenarios at x.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oracle_opt.answers.curvature import Curvature
-from oracle_opt.arguments import callback, flag, instance
+from oracle_opt.arguments import callback, finite, flag, instance
 from oracle_opt.arrays import Vector, digest
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
-from oracle_opt.domains import Domain, FreeSpace
+from oracle_opt.domains import Box, Domain, FreeSpace
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.oracles.conic.cones import Cone
 from oracle_opt.oracles.conic.conic_constraints import ConicConstraints
@@ -22,6 +24,7 @@ from oracle_opt.oracles.conic.conic_problem import ConicProblem, Variables, rece
 from oracle_opt.oracles.conic.conic_proof import ConicProof, combined_multipliers, held_multipliers
 from oracle_opt.oracles.conic.conic_proposal import proposed
 from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
+from oracle_opt.oracles.conic.given_multipliers import bounds_of_rows, excess_without_end, proposal_of
 from oracle_opt.oracles.conic.infeasibility import Infeasibility
 from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS
 from oracle_opt.oracles.conic.modeled import Modeled
@@ -379,6 +382,43 @@ class ConicOracle(ConicConstraints):
         self._nowhere = proposal is not None and bool(proposal.empty)
         return proposal
 
+    def proposed_by(self, multipliers: ArrayLike, point: ArrayLike | None = None) -> Proposal:
+        """A minorant of one multiplier a row, of the dual cone: the better of these and of them mended.
+
+        The signs are those of ``P @ x + c + A.T @ y = 0``, not negative for inequalities: Clarabel's and SCS's, minus
+        the `row_dual` of HiGHS. Of a `FreeSpace` the bounds among the rows are the domain, and nothing is promised; if
+        that proves nothing, a radius of the user's counts.
+        """
+        m, n = self.problem.A.shape
+        y = finite("multipliers", multipliers, (m,), "one a row of `A`")
+        x = None if point is None else finite("point", point, (n,), "one a column of `A`")
+        anywhere = self.unpromised()
+        try:
+            return replace(proposal_of(anywhere, anywhere._proof, y, x), oracle=anywhere)
+        except InvalidArgument:
+            if self.free is None or self.assumed:
+                raise
+        own = copy(self)
+        own._recover = None  # a cvxpy problem keeps the values that it has
+        return replace(proposal_of(own, own._proof, y, x), oracle=own)
+
+    def unpromised(self) -> ConicOracle:
+        """The same oracle on the bounds that its rows imply, infinite where they do not, if it was on a `FreeSpace`."""
+        if self.free is None:
+            return self
+        oracle = ConicOracle.__new__(ConicOracle)
+        oracle._set(
+            self.problem,
+            Box(*bounds_of_rows(self.problem)),
+            self.multicut,
+            False,
+            self.tolerance,
+            self.max_half_spaces,
+            None,
+        )
+        oracle.maximizes = self.maximizes
+        return oracle
+
     def _direction(self, d: Vector) -> str:
         """A direction in words: what moves of the variables that were modeled, or of x."""
         moved = {"x": d} if self._recover is None else self._recover(d)
@@ -390,6 +430,8 @@ class ConicOracle(ConicConstraints):
 
         Cones of a user's own have no proof.
         """
+        if MULTIPLIERS in claim.witness and not np.isfinite(self.domain.bounding_box()).all():
+            return excess_without_end(self._proof, claim, exact)
         return self._proof.cut(claim, exact)
 
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> Bound | None:
@@ -463,7 +505,9 @@ class ConicOracle(ConicConstraints):
         return self.within(self._wanted_radius(None) or self.free.radius)
 
     def as_certified(self, problem: str) -> ConicOracle:
-        """With the radius that a certificate names, where nobody promised another."""
+        """With the radius that a certificate names, where nobody promised another, or without any if it names none."""
+        if self.free is not None and "minimizer in " not in problem:
+            return self.unpromised()
         named = re.search(r"minimizer in FreeSpace\(\d+, radius=([^,]+),", problem)
         return self.within(float(named[1])) if self.assumed and self.free is not None and named else self
 

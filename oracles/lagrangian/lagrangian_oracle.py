@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oracle_opt.arguments import callback, flag, floats, real, text, whole
+from oracle_opt.arguments import callback, finite, flag, floats, real, text, whole
 from oracle_opt.arrays import EPS, Matrix, Vector, digest
+from oracle_opt.checks import checked_start
 from oracle_opt.cuts import Cut, ObjectiveCut, Query
 from oracle_opt.domains import Box, Domain, FreeSpace, NonnegativeOrthant
 from oracle_opt.domains.domain import checked_domain
@@ -34,6 +35,7 @@ from oracle_opt.oracles.lagrangian.relaxed_proof import (
 from oracle_opt.oracles.lagrangian.relaxed_solution import KnownSolutions, RelaxedSolution
 from oracle_opt.oracles.lagrangian.subproblems import PARTS, Subproblems
 from oracle_opt.proof.claim import Bound, CutClaim, ValueClaim, missing
+from oracle_opt.proposal import Proposal
 from oracle_opt.result import Result
 from oracle_opt.words import shown
 
@@ -187,6 +189,13 @@ class LagrangianOracle(Oracle):
     def resume(self, cut: Cut) -> None:
         """Remember the relaxed solution of a cut."""
         self._known.add(cut.extras["cost"], cut.extras["activity"])
+
+    def proposed_by(self, multipliers: ArrayLike, point: ArrayLike | None = None) -> Proposal:
+        """The multipliers themselves, the point where theta bounds the primal optimum: one call, and no minorant."""
+        if point is not None:
+            raise InvalidArgument("`point` must be left out: of a Lagrangian relaxation the multipliers are the point")
+        u = finite("multipliers", multipliers, self.rhs.shape, "one a relaxed constraint")
+        return Proposal(checked_start(self, u), None, "given multipliers")
 
     def query(self, query: Query) -> ObjectiveCut:
         """Solve the relaxed problem.
