@@ -64,7 +64,7 @@ def test_bounds_of_exact_multipliers_are_as_near_as_their_solver(problem, solver
 
 
 @needs_files
-@pytest.mark.parametrize("name", ["lp/adlittle", "lp/blend", "lp/stocfor1"])
+@pytest.mark.parametrize("name", ["lp/sc50a", "lp/blend", "lp/stocfor1"])
 def test_sloppy_multipliers_are_mended(name):
     (problem,) = (one for one in suite("lp") if one.name == name)
     instance = problem(0)
@@ -128,6 +128,24 @@ def test_nothing_is_promised_where_bounds_or_rows_end_a_column(tmp_path):
         accepted += 1
         assert verdict.lower <= 1.0 + 1e-12
     assert accepted < 60
+
+
+def test_free_columns_need_reduced_costs_of_0_or_a_radius():
+    line = ConicOracle([1, 1], [[1, 1]], [1], [Zero(1)])
+    verdict = notarize(line, [-1.0]).verify(line, exact=True)
+    assert verdict.proven
+    assert not verdict.promise
+    assert notarize(line, [-1.0]).verify(line).proven
+    assert 1.0 - 1e-14 <= verdict.lower <= 1.0
+    for radius in (None, 10.0):
+        curved = ConicOracle([1, 1], [[1, 1]], [1], [Zero(1)], P=np.eye(2), radius=radius)
+        if radius is None:
+            with pytest.raises(ValueError, match="`radius`"):
+                notarize(curved, [-1.4])
+        else:
+            made = notarize(curved, [-1.4], [0.5, 0.5])
+            assert made.gap <= 1e-12
+            assert made.verify(curved).promise
 
 
 def test_what_proves_nothing_is_refused_in_words():

@@ -506,7 +506,8 @@ class ConicOracle(ConicConstraints):
 
     def as_certified(self, problem: str) -> ConicOracle:
         """With the radius that a certificate names, where nobody promised another, or without any if it names none."""
-        if self.free is not None and "minimizer in " not in problem:
+        anywhere = "minimizer in " not in problem or "radius=inf," in problem
+        if self.free is not None and self.free.radius < np.inf and anywhere:
             return self.unpromised()
         named = re.search(r"minimizer in FreeSpace\(\d+, radius=([^,]+),", problem)
         return self.within(float(named[1])) if self.assumed and self.free is not None and named else self

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from copy import copy
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,20 +81,31 @@ def _without_end(domain: Domain, slope: Vector) -> NDArray[np.bool_]:
 
 def steep_minorant(lagrangian: Lagrangian, domain: Domain, x: Vector, y: Vector, tolerance: float) -> Minorant:
     """As `Lagrangian.minorant`, with all of its slope: where that is next to nothing, too, it tells the last digits."""
-    value, slope = enclosed_at(lagrangian, x, y)
+    value, slope = enclosed_at(lagrangian, domain, x, y)
     (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(slope))
+    unknown = np.isinf(domain.bounding_box()).all(axis=0) & (slope.lower < slope.upper)
+    chosen = np.where(unknown, slope.upper, chosen)  # not proven to be 0: the minorant falls without end
     lost = 4.0 * EPS * ((len(x) + 4) * float(np.abs(chosen) @ np.abs(x)) + abs(float(least)))
     saved, extras = lagrangian._tolerated(domain, x, y, tolerance), {POINT: x, MULTIPLIERS: y}
     return Minorant(float(least - chosen @ x - lost), chosen, lost, saved, extras=extras)
 
 
-def enclosed_at(lagrangian: Lagrangian, x: Vector, y: Vector) -> tuple[Enclosure, Enclosure]:
-    """As `Lagrangian.at`; of a linear objective a reduced cost that has no terms is exactly 0."""
+def enclosed_at(lagrangian: Lagrangian, domain: Domain, x: Vector, y: Vector) -> tuple[Enclosure, Enclosure]:
+    """As `Lagrangian.at`; where a column has no end, a reduced cost that may be 0 is counted in fractions."""
     value, slope = lagrangian.at(x, y)
+    lower, upper, given, turned = (
+        slope.lower,
+        slope.upper,
+        lagrangian.groups.lifted(y),
+        sparse.csr_array(lagrangian.A.T),
+    )
     if lagrangian.problem.P is None:
-        some = (lagrangian.A != 0).T @ (lagrangian.groups.lifted(y) != 0.0) + (lagrangian.problem.c != 0.0)
-        slope = Enclosure(np.where(some, slope.lower, 0.0), np.where(some, slope.upper, 0.0))
-    return value, slope
+        for j in np.flatnonzero(np.isinf(domain.bounding_box()).any(axis=0) & (lower <= 0) & (upper >= 0)).tolist():
+            its = slice(turned.indptr[j], turned.indptr[j + 1])
+            terms = zip(turned.data[its].tolist(), given[turned.indices[its]].tolist(), strict=True)
+            if sum((Fraction(a) * Fraction(v) for a, v in terms), Fraction(lagrangian.problem.c[j])) == 0:
+                lower[j] = upper[j] = 0.0
+    return value, Enclosure(lower, upper)
 
 
 def _ray(proof: ConicProof, whole: ConicProblem, domain: Domain, y: Vector) -> Vector | None:
@@ -172,7 +184,7 @@ def excess_without_end(proof: ConicProof, claim: CutClaim, exact: bool) -> Bound
             quadratic = proof.quadratic
             slope = half_space[1] + (c if quadratic is None else enclosed(quadratic.whole.tangent(Fractions.of(x)))[1])
         else:
-            slope = enclosed_at(proof.lagrangian, x, y)[1]
+            slope = enclosed_at(proof.lagrangian, proof.domain, x, y)[1]
         over = Enclosure.of(numbers("slope of the claim", claim.slope, len(lower)), slope.exact) - slope
         if (((over.upper > 0) & np.isinf(upper)) | ((over.lower < 0) & np.isinf(lower))).any():
             return np.inf  # else it is most at the finite ends
