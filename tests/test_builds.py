@@ -75,7 +75,7 @@ def test_stack_gives_the_same_sums(dtype):
 @pytest.mark.parametrize("forced", [False, True])
 def test_environment_forces_the_plain_build(forced):
     code = (
-        "import sys, oracle_opt.oracles, oracle_opt.oracles._processor as processor;"
+        "import sys, oracle_opt.oracles.mkl, oracle_opt.oracles._processor as processor;"
         "print(processor.AVX2, processor.AVX512, *(m for m in sys.modules if m.startswith('oracle_opt')))"
     )
     environment = {key: value for key, value in os.environ.items() if key != "ORACLE_OPT_BASELINE"}

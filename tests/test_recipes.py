@@ -33,7 +33,10 @@ def lines_of_names(path: Path) -> dict[object, set[int]]:
     lines, fields = defaultdict(set), {ast.alias: "name", ast.Constant: "value", ast.Name: "id"}
     for node in ast.walk(ast.parse(path.read_text())):
         if type(node) in fields:
-            lines[getattr(node, fields[type(node)])].add(node.lineno)
+            name = getattr(node, fields[type(node)])
+            words = name.split() if isinstance(name, str) else []
+            for word in words if all(map(str.isidentifier, words)) else [name]:  # a string of names exports each
+                lines[word].add(node.lineno)
     return lines
 
 
