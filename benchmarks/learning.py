@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from oracle_opt.datasets import load, split_points
 from oracle_opt.learn import MKLClassifier, MKLClassifierCV
-from oracle_opt.learn.c_path import FoldPart, SearchedClassifier
+from oracle_opt.learn.mkl_classifier_cv import FoldPart, SearchedClassifier
 from oracle_opt.oracles import JoinedBank, PolynomialBank, RBFBank, uci_bank
 
 UCI = ("wpbc", "ionosphere", "sonar", "bupa", "pima", "vote", "heart", "wdbc")

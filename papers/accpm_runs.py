@@ -19,7 +19,7 @@ from oracle_opt.oracles import GramBank, MKLOracle, simplemkl_bank, uci_bank
 from oracle_opt.oracles.kernels.features import N_WIDTHS, QUANTILES, bank_of_widths
 from oracle_opt.oracles.kernels.points import Standardization
 from oracle_opt.problems import Instance
-from oracle_opt.problems.kernel_instance import kernel_instance
+from oracle_opt.problems.mkl import kernel_instance
 from oracle_opt.study.results import Results
 from papers.experiment_runs import Recipe, run_study
 from papers.raised_level import RaisedLevel

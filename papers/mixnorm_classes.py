@@ -19,7 +19,7 @@ from oracle_opt.generators import FixedPoint, LevelSet, MirrorDescent, ReducedGr
 from oracle_opt.history import Record
 from oracle_opt.optional import require
 from oracle_opt.oracles import GramBank, MixedNormOracle, MKLOracle
-from oracle_opt.problems.kernel_instance import VANISHING_WEIGHT
+from oracle_opt.problems.mkl import VANISHING_WEIGHT
 
 CONSTANTS = (1.0, 10.0, 100.0)
 FOLDS = 2

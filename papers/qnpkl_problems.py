@@ -19,7 +19,7 @@ from oracle_opt.optional import require
 from oracle_opt.oracles import GMKLOracle, GramBank, LpRegularizer, MKLOracle, ProductBank, Regularizer
 from oracle_opt.problems import Instance
 from oracle_opt.problems.instance import Measure
-from oracle_opt.problems.kernel_instance import share_right
+from oracle_opt.problems.mkl import share_right
 from oracle_opt.study.results import Results
 from papers.experiment_runs import Recipe, run_study
 from papers.repetitions import Options

@@ -16,7 +16,7 @@ from oracle_opt.oracles import SMOMKL, GMKLOracle, KernelBank, LpRegularizer, Ne
 from oracle_opt.oracles.mkl.solve_mkl import STEPS_A_POINT, SVM_ACCURACY
 from oracle_opt.problems import Instance
 from oracle_opt.problems.instance import Measure, share_of_memory
-from oracle_opt.problems.kernel_instance import VANISHING_WEIGHT, kernel_instance
+from oracle_opt.problems.mkl import VANISHING_WEIGHT, kernel_instance
 from papers.experiment import Experiment
 from papers.experiment_runs import Recipe, add_runs, run_study
 from papers.figures import Printed, printed_figures

@@ -24,7 +24,7 @@ from oracle_opt.oracles.mkl.solve_mkl import STEPS_A_POINT, SVM_ACCURACY
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, Loss, OneClass
 from oracle_opt.problems import Instance
 from oracle_opt.problems.instance import Measure, share_of_memory
-from oracle_opt.problems.kernel_instance import n_kernels, share_right
+from oracle_opt.problems.mkl import n_kernels, share_right
 from papers.sets import FOLDS, fold
 
 C, EPSILON, NU = 100.0, 0.1, 0.1

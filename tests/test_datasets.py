@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, issparse
 from oracle_opt import DataUnavailable, InvalidArgument, InvalidData
 from oracle_opt.datasets import Dataset, available, load, names
 from oracle_opt.datasets.catalog import CATALOG, CatalogEntry, OpenMLRecipe
-from oracle_opt.datasets.openml import rows_checksum
+from oracle_opt.datasets.load import rows_checksum
 
 
 @pytest.fixture

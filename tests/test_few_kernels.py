@@ -7,8 +7,8 @@ import pytest
 
 from oracle_opt import Curvature, ExactSlopes, PartialQuery, Query
 from oracle_opt.oracles import GramBank, MKLOracle, RBFBank
-from oracle_opt.oracles.mkl.few_kernels import FewKernels, stored
 from oracle_opt.oracles.mkl.formula import Proven, least
+from oracle_opt.oracles.mkl.mkl_oracle import FewKernels, stored
 from oracle_opt.oracles.mkl.weights import Groups
 from oracle_opt.oracles.svm import EpsilonInsensitive, OneClass, SquaredHinge
 from oracle_opt.proof.floats import Floats

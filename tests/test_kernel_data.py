@@ -13,9 +13,8 @@ from typer.testing import CliRunner
 
 from oracle_opt import DataUnavailable, InvalidArgument, InvalidData, minimize
 from oracle_opt.cli import main
-from oracle_opt.datasets import kernel_files, load, load_kernels
-from oracle_opt.datasets.kernel_data import WIDTHS
-from oracle_opt.datasets.kernel_files import FLOWER_FILES
+from oracle_opt.datasets import kernel_data, load, load_kernels
+from oracle_opt.datasets.kernel_data import FLOWER_FILES, WIDTHS
 from oracle_opt.generators import LevelSet
 from oracle_opt.oracles import GramBank, MixedNormOracle
 
@@ -105,8 +104,8 @@ def test_distances_become_nine_kernels_each(folder):
 
 def test_the_flowers_as_their_page_distributes_them(folder, monkeypatch):
     """Two files with seven matrices of 17 x 80 images in order; here of 17 x 4."""
-    assert kernel_files.FLOWER_CLASSES * kernel_files.FLOWERS_OF_A_CLASS == 1360
-    monkeypatch.setattr(kernel_files, "FLOWERS_OF_A_CLASS", 4)
+    assert kernel_data.FLOWER_CLASSES * kernel_data.FLOWERS_OF_A_CLASS == 1360
+    monkeypatch.setattr(kernel_data, "FLOWERS_OF_A_CLASS", 4)
     D = distances(68, 1)[0].astype(np.float32)
     names = ("colourgc", "shapegc", "texturegc"), ("hog", "hsv", "siftbdy", "siftint")
     savemat(folder / FLOWER_FILES[0], {f"D_{name}": D for name in names[0]})

@@ -11,8 +11,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from oracle_opt.learn import MKLClassifier
-from oracle_opt.learn.class_probabilities import folds
-from oracle_opt.learn.class_softmax import ClassSoftmax
+from oracle_opt.learn.class_probabilities import ClassSoftmax, folds
 from oracle_opt.learn.platt_sigmoid import PlattSigmoid
 from oracle_opt.oracles import GaussianKernels, KernelList, PolynomialKernels
 

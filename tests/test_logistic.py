@@ -13,7 +13,7 @@ from oracle_opt.arrays import EPS
 from oracle_opt.learn import MKLClassifier
 from oracle_opt.oracles import GMKLOracle, GramBank, LpRegularizer, MKLOracle, NewtonMKL, SharedWeightsOracle, solve_mkl
 from oracle_opt.oracles.svm import Hinge, Logistic, SVMStatus, solve_svm
-from oracle_opt.oracles.svm.entropy_dual import extended_product
+from oracle_opt.oracles.svm.logistic import extended_product
 
 
 def drawn(seed, n=18, dtype=float):

@@ -18,7 +18,6 @@ from oracle_opt.oracles.mkl import (
     MixedNormOracle,
     MKLOracle,
     NewtonMKL,
-    cold_start,
     matrix_free_machine,
     set_ascent,
     weighted_kernel,
@@ -74,7 +73,7 @@ BANKS = {"stored": uci_bank(X[:, :2]), "on the fly": RBFBank.from_quantiles(X, 1
 def small_sets(monkeypatch) -> None:
     """Many sets on few points, and a start from a part of them."""
     monkeypatch.setattr(set_ascent, "SET_POINTS", 60)
-    monkeypatch.setattr(cold_start, "LEAST_SAMPLE", 60)
+    monkeypatch.setattr(matrix_free_machine, "LEAST_SAMPLE", 60)
     monkeypatch.setattr(weighted_kernel, "ENTRIES_AT_ONCE", 1000)
 
 

@@ -13,7 +13,7 @@ from oracle_opt import generators, minimize, problems
 from oracle_opt.arrays import digest
 from oracle_opt.cli import main
 from oracle_opt.problems import Problem
-from oracle_opt.problems.proofs import TABLE, proof_of, read_proofs, write_proofs
+from oracle_opt.problems.certification import TABLE, proof_of, read_proofs, write_proofs
 
 OTHERS = ("mkl", "mkl-kinds")  # whose data are those of the user
 SUITE = [problem for family in problems.families() if family not in OTHERS for problem in problems.suite(family)]

@@ -12,7 +12,7 @@ from oracle_opt._deadline import Deadline
 from oracle_opt.generators import SPG
 from oracle_opt.oracles import ElasticNet, GMKLOracle, LpRegularizer, ProductBank
 from oracle_opt.oracles.kernels import distances as of_products
-from oracle_opt.oracles.mkl import cold_start, set_ascent
+from oracle_opt.oracles.mkl import matrix_free_machine, set_ascent
 from oracle_opt.oracles.mkl.dense_machine import DenseMachine
 from oracle_opt.oracles.mkl.product_machine import ProductMachine
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
@@ -39,7 +39,7 @@ LOSSES = {
 def small_parts(monkeypatch) -> None:
     """Many sets and blocks on few points, and a start from a part of them."""
     monkeypatch.setattr(set_ascent, "SET_POINTS", 60)
-    monkeypatch.setattr(cold_start, "LEAST_SAMPLE", 60)
+    monkeypatch.setattr(matrix_free_machine, "LEAST_SAMPLE", 60)
     monkeypatch.setattr(of_products, "ENTRIES_AT_ONCE", 2000)
 
 

@@ -16,7 +16,7 @@ from oracle_opt import InvalidArgument, InvalidData, Query, minimize
 from oracle_opt.generators import AnalyticCenter, Kelley, LevelSet, ProximalBundle
 from oracle_opt.oracles import GeneralizedAssignmentOracle
 from oracle_opt.oracles.lagrangian import FacilityLocationOracle, HeldKarpOracle, MulticommodityFlowOracle
-from oracle_opt.oracles.lagrangian.knapsacks import best_choices
+from oracle_opt.oracles.lagrangian.generalized_assignment import best_choices
 from oracle_opt.testing import check_oracle
 
 # Generalized assignment

@@ -9,7 +9,7 @@ from oracle_opt._deadline import Deadline
 from oracle_opt.errors import Exhausted, OutOfTime
 from oracle_opt.generators import SPG, LevelSet
 from oracle_opt.oracles import ElasticNet, EntropyRegularizer, GMKLOracle, GramBank, LpRegularizer, Regularizer
-from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, SmoothDual, WeightDerivative, solve_mkl, working_sets
+from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, SmoothDual, WeightDerivative, smo_mkl, solve_mkl
 from oracle_opt.oracles.svm import EpsilonInsensitive, Hinge, OneClass, SquaredHinge
 from oracle_opt.testing import KnownProblem, check_generator
 
@@ -132,7 +132,7 @@ def test_the_clock_ends_the_steps(monkeypatch):
         if left[0] < 0:
             raise OutOfTime("over")
 
-    monkeypatch.setattr(working_sets, "seconds_left", seconds_left)
+    monkeypatch.setattr(smo_mkl, "seconds_left", seconds_left)
     result = solve_mkl(bank, y, LpRegularizer(1.5), rtol=1e-12, solver=SMOMKL(polish_points=0))
     assert result.status is Status.MAX_SECONDS
     assert result.lower_bound < result.upper_bound < np.inf
@@ -145,11 +145,11 @@ def test_the_compiled_steps_look_at_the_clock():
     bank, _, y, _ = random_problem(6)
     problem = GMKLOracle(bank, y, LpRegularizer(1.5)).domain.problem
     dual = problem.dual
-    sets = working_sets.WorkingSets(bank, problem.pieces, dual.penalty(), np.zeros(y.size), y.size, 1 << 20)
+    sets = smo_mkl.WorkingSets(bank, problem.pieces, dual.penalty(), np.zeros(y.size), y.size, 1 << 20)
     before = sets.x.copy()
-    working_sets.seconds_left()
+    smo_mkl.seconds_left()
     with Deadline(0.0), pytest.raises(OutOfTime):
-        working_sets.take_steps(
+        smo_mkl.take_steps(
             sets.cache,
             dual.penalty(),
             problem.pieces.linear,

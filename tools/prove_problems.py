@@ -22,8 +22,17 @@ from oracle_opt import problems
 from oracle_opt.arrays import digest
 from oracle_opt.errors import InvalidCertificate, Refuted
 from oracle_opt.problems import Problem
-from oracle_opt.problems.certification import ENDING, FOLDER, LARGEST, Certified, certificate_name
-from oracle_opt.problems.proofs import TABLE, Proof, read_proofs, write_proofs
+from oracle_opt.problems.certification import (
+    ENDING,
+    FOLDER,
+    LARGEST,
+    TABLE,
+    Certified,
+    Proof,
+    certificate_name,
+    read_proofs,
+    write_proofs,
+)
 
 FAMILIES = problems.families()
 

@@ -12,7 +12,7 @@ class OpenMLRecipe:
 
     data_id: int  # pins set and version
     positive: frozenset[str]  # labels that become 1; all others become -1
-    # Checksum of the rows at 6 significant digits, in sorted order: see `oracle_opt.datasets.openml.rows_checksum`.
+    # Checksum of the rows at 6 significant digits, in sorted order: see `oracle_opt.datasets.load.rows_checksum`.
     rows_sha256: str
     # Numbers for words in feature columns; a missing value is looked up as ``"?"``.
     codes: Mapping[str, float] | None = None

@@ -1,22 +1,156 @@
-"""Finding a data set: a folder of yours, the cache, scikit-learn, OpenML; or a file by its path."""
+"""Finding a data set: a folder of yours, the cache, scikit-learn, OpenML; or a file by its path.
+
+OpenML's copy is not our file: its numbers may be written with other digits and its rows may stand in another order. So
+what is checked is the number of points, features and positive labels, and a checksum over the rows in sorted order
+with 6 significant digits. Whether the order is that of the reference file is not known; if it is not, the random
+splits of one seed differ from those made of the reference file.
+"""
+
+from __future__ import annotations
 
 import difflib
 import hashlib
 import os
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from http.client import HTTPException
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 
-from oracle_opt.datasets.catalog import CATALOG, CatalogEntry, names
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.datasets.catalog import CATALOG, CatalogEntry, OpenMLRecipe, names
 from oracle_opt.datasets.dataset import Dataset
-from oracle_opt.datasets.formats import is_data_file, read_file
-from oracle_opt.datasets.openml import check, fetch
-from oracle_opt.datasets.user_files import candidates, names_in_words, read_user_file
+from oracle_opt.datasets.formats import PACKED, bare_name, binary_labels, is_data_file, read_file, read_libsvm
 from oracle_opt.errors import DataUnavailable, InvalidArgument, InvalidData
 from oracle_opt.files import atomic_text
 from oracle_opt.optional import require
+from oracle_opt.reading import numbers, read_text, wrong
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def fetch(name: str, entry: CatalogEntry, recipe: OpenMLRecipe) -> Dataset:
+    """Download a set and check that it is the one meant."""
+    fetch_openml = require("sklearn.datasets", "learn", "data sets of OpenML").fetch_openml
+    require("pandas", "learn", "data sets of OpenML")
+    origin = f"OpenML data {recipe.data_id}"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a retry, or an inactive version: the check below decides
+            bunch = fetch_openml(data_id=recipe.data_id, as_frame=True, parser="auto", cache=False, n_retries=1)
+    except (OSError, HTTPException, ValueError) as problem:
+        raise DataUnavailable(f"{origin}: {type(problem).__name__}: {problem}") from problem
+    try:
+        X = _numbers(bunch.data, recipe)
+    except ValueError as problem:
+        raise InvalidData(f"{origin}: {problem}") from problem
+    y = np.where([str(label).strip() in recipe.positive for label in bunch.target], 1.0, -1.0)
+    dataset = Dataset(name, X, y, tuple(map(str, bunch.data.columns)), entry.description, origin)
+    check(dataset, entry, recipe)
+    return dataset
+
+
+def check(dataset: Dataset, entry: CatalogEntry, recipe: OpenMLRecipe) -> None:
+    """Raise InvalidData unless the set has the known size, class counts and rows."""
+    n, d = dataset.shape
+    if (n, d, dataset.n_positive) != (entry.n, entry.d, entry.n_positive):
+        raise InvalidData(
+            f"{dataset.source} is not the set known as {dataset.name}: it has {n} points, {d} features and "
+            f"{dataset.n_positive} positive labels instead of {entry.n}, {entry.d} and {entry.n_positive}"
+        )
+    if rows_checksum(dataset.dense(), dataset.y) != recipe.rows_sha256:
+        raise InvalidData(
+            f"{dataset.source} is not the set known as {dataset.name}: it has the right size, but other values"
+        )
+
+
+def rows_checksum(X: Matrix, y: Vector) -> str:
+    """SHA-256 of the rows "label,x1,...,xd", values at 6 significant digits, in sorted order."""
+    table = np.column_stack((y, X)) + 0.0  # -0 becomes 0
+    rows = sorted(",".join(f"{value:.6g}" for value in row) for row in table.tolist())
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+
+
+def _numbers(frame: pd.DataFrame, recipe: OpenMLRecipe) -> Matrix:
+    if recipe.codes is None:
+        return np.ascontiguousarray(frame.to_numpy(dtype=float))
+    codes = recipe.codes
+
+    def number(value: Any) -> float:
+        word = value.strip() if isinstance(value, str) else "?"
+        if word not in codes:
+            raise ValueError(f"the value {value!r} is none of {', '.join(codes)}")
+        return codes[word]
+
+    columns = [[number(value) for value in frame[column].tolist()] for column in frame.columns]
+    return np.ascontiguousarray(np.array(columns, dtype=float).T)
+
+
+PLAIN = ("", ".svm", ".libsvm", ".txt", ".csv", ".dat")
+
+
+def candidates(entry: CatalogEntry, folders: Iterable[Path]) -> list[Path]:
+    """List the files that may hold the set, best first; they need not exist."""
+    names = [stem + ending + packed for stem in entry.stems for ending in PLAIN for packed in PACKED]
+    return [folder / name for folder in folders for name in names]
+
+
+def names_in_words(entry: CatalogEntry) -> str:
+    """Say which names `candidates` has."""
+    packed = ", ".join(PACKED[1:])
+    return (
+        f"{' or '.join(entry.stems)} as LIBSVM text (no ending, .svm, .libsvm, .txt), as .csv with a header line, or "
+        f"as .dat with number, label and features of a point in a line; each also packed ({packed})"
+    )
+
+
+def read_user_file(path: Path, name: str, entry: CatalogEntry) -> Dataset:
+    """Read a set from a file whose checksum we do not know, and check its shape."""
+    lower = path.name.lower()
+    if lower.endswith(tuple(".dat" + packed for packed in PACKED)):
+        dataset = read_numbered(path)
+    else:
+        dataset = read_file(path) if is_data_file(lower) else read_libsvm(path)
+    dataset = replace(dataset, name=name, description=entry.description)
+    if issparse(dataset.X) and dataset.shape[1] < entry.d:
+        dataset.X.resize(dataset.shape[0], entry.d)
+        dataset = replace(dataset, feature_names=tuple(f"x{j}" for j in range(1, entry.d + 1)))
+    n, d = dataset.shape
+    wrong_count = entry.n_positive is not None and dataset.n_positive != entry.n_positive
+    if (n, d) != (entry.n, entry.d) or wrong_count:
+        of_ones = "" if entry.n_positive is None else f", {dataset.n_positive} of them labeled 1"
+        known = "" if entry.n_positive is None else f", {entry.n_positive} of them labeled 1"
+        raise InvalidData(
+            f"{path} is not the set known as {name!r}: it has {n} points with {d} features{of_ones}, and not {entry.n} "
+            f"with {entry.d}{known}. It should be {entry.file} of {entry.origin}. "
+            "Remove it, or load it under another name by its path"
+        )
+    return dataset
+
+
+def read_numbered(path: Path) -> Dataset:
+    """Read lines of a number of the point, its label and its features, as KDD Cup 2004 distributes them."""
+    lines = [(at, line.split()) for at, line in enumerate(read_text(path).split("\n"), 1) if line.strip()]
+    if not lines or len(lines[0][1]) < 3:
+        raise InvalidData(f"{path} needs lines of a number, a label and at least one feature")
+    width = len(lines[0][1])
+    X = np.empty((len(lines), width - 2))
+    for row, (at, words) in zip(X, lines, strict=True):
+        values = numbers(words[2:]) if len(words) == width else None
+        if values is None:
+            reason = (
+                "one is not a finite number" if len(words) == width else f"there are {len(words)} values, not {width}"
+            )
+            raise wrong(path, at, f"it should hold a number, a label and {width - 2} features: {reason}")
+        row[:] = values
+    y, meaning = binary_labels([words[1] for _, words in lines], [at for at, _ in lines], path, "the label")
+    return Dataset(bare_name(path), X, y, tuple(f"x{j}" for j in range(1, width - 1)), meaning, str(path))
+
 
 FOLDER_VARIABLE = "ORACLE_OPT_DATA"
 CACHE_VARIABLE = "ORACLE_OPT_CACHE"

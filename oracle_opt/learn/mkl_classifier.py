@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, fields
 from difflib import get_close_matches
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,55 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from oracle_opt.arguments import flag, spelled
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.learn.callback_support import FitTasks, with_callbacks
 from oracle_opt.learn.checked_input import checked_points, checked_weights
 from oracle_opt.learn.class_labels import checked_y, class_factors, encoded
 from oracle_opt.learn.class_probabilities import calibrated, probabilities
-from oracle_opt.learn.class_splits import class_splits, votes
 from oracle_opt.learn.fitting import MachineProblem
 from oracle_opt.learn.merged_points import MergedPoints, merged
 from oracle_opt.learn.mkl_estimator import MKLEstimator, checked_C, rows_of, seed_of
 from oracle_opt.oracles.svm import Hinge, Loss, SquaredHinge, WeightedLoss
 from oracle_opt.words import shown
+
+Numbers = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSplit:
+    """The classes that one machine has to tell apart, and its points."""
+
+    positive: int
+    negative: int | None
+    points: Numbers
+    y: Vector
+
+
+def class_splits(numbers: Numbers, n_classes: int, multiclass: str) -> list[ClassSplit]:
+    """Split classes into pairs: of two classes the second against the first."""
+    if n_classes == 2 or multiclass == "ovo":
+        pairs = [(second, first) for first, second in combinations(range(n_classes), 2)]
+        found = [np.flatnonzero((numbers == one) | (numbers == other)) for one, other in pairs]
+        return [
+            ClassSplit(one, other, points, np.where(numbers[points] == one, 1.0, -1.0))
+            for (one, other), points in zip(pairs, found, strict=True)
+        ]
+    every = np.arange(numbers.size)
+    return [ClassSplit(c, None, every, np.where(numbers == c, 1.0, -1.0)) for c in range(n_classes)]
+
+
+def votes(values: Matrix, splits: list[tuple[int, int | None]], n_classes: int) -> Matrix:
+    """Votes of the pairs of classes, plus ``s / (3 (abs(s) + 1))``, s the sum of the decision values for the class."""
+    counted, sums = np.zeros((2, values.shape[0], n_classes))
+    for k, (one, other) in enumerate(splits):
+        assert other is not None
+        counted[:, one] += values[:, k] >= 0
+        counted[:, other] += values[:, k] < 0
+        sums[:, one] += values[:, k]
+        sums[:, other] -= values[:, k]
+    total: Matrix = counted + sums / (3.0 * (np.abs(sums) + 1.0))
+    return total
 
 
 @spelled
@@ -170,7 +208,7 @@ class MKLClassifier(ClassifierMixin, MKLEstimator):
 
         Two classes have the values of their machine, positive for ``classes_[1]``, shape (m,). More classes have a
         column each: the machine's values against the rest, or with ``multiclass="ovo"`` the votes of all pairs, between
-        which the decision values decide: see `oracle_opt.learn.class_splits.votes`.
+        which the decision values decide: see `oracle_opt.learn.mkl_classifier.votes`.
         """
         values = self._values(X)
         if len(self.classes_) == 2:
