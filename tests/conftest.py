@@ -9,6 +9,7 @@ from zlib import crc32
 
 import numpy as np
 import pytest
+from doors import doors_of_test
 
 
 def pytest_addoption(parser):
@@ -38,8 +39,12 @@ def pytest_collection_modifyitems(config, items):
 
     A share of inf, of what takes minutes, leaves all of them to `--campaigns`.
 
-    The sample is the same on every machine, and does not depend on what else is run.
+    The sample is the same on every machine, and does not depend on what else is run. Each test is marked by the doors
+    that its file goes through.
     """
+    for item in items:
+        for door in doors_of_test(item.path):
+            item.add_marker(door)
     if config.getoption("campaigns"):
         return
     cases = defaultdict(list)
