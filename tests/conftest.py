@@ -34,17 +34,19 @@ def pytest_runtest_setup(item):
         last_place.Asked.still = item.get_closest_marker("to_the_bit") is not None
 
 
+def pytest_itemcollected(item):
+    """Mark a test by the doors that its file goes through."""
+    for door in sorted(doors_of_test(item.path)):
+        item.add_marker(door)
+
+
 def pytest_collection_modifyitems(config, items):
     """Run one in `share` of the cases of a campaign, `@pytest.mark.campaign(share)`, and those asked for by name.
 
     A share of inf, of what takes minutes, leaves all of them to `--campaigns`.
 
-    The sample is the same on every machine, and does not depend on what else is run. Each test is marked by the doors
-    that its file goes through.
+    The sample is the same on every machine, and does not depend on what else is run.
     """
-    for item in items:
-        for door in doors_of_test(item.path):
-            item.add_marker(door)
     if config.getoption("campaigns"):
         return
     cases = defaultdict(list)

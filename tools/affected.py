@@ -59,13 +59,19 @@ def imports(path):
     return pairs + [(node.module, a.name) for node in nodes if isinstance(node, ast.ImportFrom) for a in node.names]
 
 
+def passes_on(package, name):
+    """Whether a package that is imported with all its names has this one."""
+    return any(one == name for _, one in imports(file_of(package)))
+
+
 def sources(module, name, passed):
     """The files that a name is from, as far as packages pass it on; `passed` gets these packages."""
     path = file_of(f"{module}.{name}" if name else module) or file_of(module)
     if path is None:
         return []
     if path.name == "__init__.py" and name and path == file_of(module):
-        further = [one for one in imports(path) if one[1] == name and one != (module, name)]
+        further = [(of, name) for of, one in imports(path) if one == name or (one == "*" and passes_on(of, name))]
+        further = [one for one in further if one != (module, name)]
         if further:
             passed.add(path)
             return [file for one in further for file in sources(*one, passed)]
