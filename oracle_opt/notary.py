@@ -1,8 +1,7 @@
 """Notary: the certificate of a bound that the multipliers of any other solver prove."""
 
 from math import inf, isfinite
-
-from numpy.typing import ArrayLike
+from typing import Any
 
 from oracle_opt.arrays import Vector
 from oracle_opt.certificates.certificate import Certificate
@@ -17,7 +16,7 @@ from oracle_opt.proof.run_proof import RunProof
 from oracle_opt.proposal import Proposal
 
 
-def notarize(model: Oracle, multipliers: ArrayLike, point: ArrayLike | None = None) -> Certificate:
+def notarize(model: Oracle, multipliers: Any = None, point: Any = None) -> Certificate:
     """Certify the bound that multipliers prove, whoever found them and however exact they are.
 
     Nothing of the other solver is believed: the bound is counted from the data of the problem, as are the value of a
@@ -26,11 +25,13 @@ def notarize(model: Oracle, multipliers: ArrayLike, point: ArrayLike | None = No
     Parameters
     ----------
     model : Oracle
-        A `ConicOracle`, `BendersOracle` or `LagrangianOracle`, or another one with a `proposed_by`.
-    multipliers : array_like
-        Of a `ConicOracle` one a row of A, of a `BendersOracle` a line a scenario with one a row of the second stage, of
-        a `LagrangianOracle` one a relaxed constraint.
-    point : array_like of shape (n,), optional
+        A `ConicOracle`, such as `ConicOracle.from_model` makes of a file or of a model of another package; a
+        `BendersOracle` or `LagrangianOracle`, or another one with a `proposed_by`.
+    multipliers : array_like or mapping, optional
+        Of a `ConicOracle` one a row of A, or of a model by the names of its rows; by default those that the model has
+        of its own solver. Of a `BendersOracle` a line a scenario with one a row of the second stage, of a
+        `LagrangianOracle` one a relaxed constraint.
+    point : array_like of shape (n,) or mapping, optional
         The other solver's point, brought into the domain.
 
     Returns
@@ -61,6 +62,8 @@ def notarize(model: Oracle, multipliers: ArrayLike, point: ArrayLike | None = No
     facts: dict[str, object] = {"generator": proposal.words}
     if oracle.relaxation:
         facts["relaxation"] = oracle.relaxation
+    if oracle.maximizes:
+        facts["sense"] = "a maximization turned round: bounds are of minus its objective"
     if proposal.point is not None:
         run = minimize(oracle, _GivenPoint(proposal), proposal.point, max_calls=1, probes=0, first=False)
         if run.status.disproved or run.proof is None:

@@ -159,7 +159,7 @@ def test_what_proves_nothing_is_refused_in_words():
     with pytest.raises(ValueError, match="columns 1, which have no bound"):
         notarize(free, [1, 0])
     nowhere = ConicOracle([1], [[1], [-1]], [0, -1], [Nonnegative(2)])
-    with pytest.raises(ValueError, match="prove_infeasible"):
+    with pytest.raises(ValueError, match="infeasible_by"):
         notarize(nowhere, [1.0, 1.0000001])
     with pytest.raises(CapabilityMismatch, match="takes no multipliers"):
         notarize(FunctionOracle(lambda z: (z @ z, 2 * z), Box([0], [1])), [1.0])

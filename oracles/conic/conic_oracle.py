@@ -24,7 +24,7 @@ from oracle_opt.oracles.conic.conic_problem import ConicProblem, Variables, rece
 from oracle_opt.oracles.conic.conic_proof import ConicProof, combined_multipliers, held_multipliers
 from oracle_opt.oracles.conic.conic_proposal import proposed
 from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
-from oracle_opt.oracles.conic.given_multipliers import bounds_of_rows, excess_without_end, proposal_of
+from oracle_opt.oracles.conic.given_multipliers import bounds_of_rows, excess_without_end, proposal_of, ray_of
 from oracle_opt.oracles.conic.infeasibility import Infeasibility
 from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS
 from oracle_opt.oracles.conic.modeled import Modeled
@@ -267,6 +267,49 @@ class ConicOracle(ConicConstraints):
         oracle._set(problem, domain, multicut, hold_rows, tolerance, max_half_spaces, recover, radius)
         return oracle
 
+    @classmethod
+    def from_model(cls, model: Any, signs: str | None = None) -> ConicOracle:
+        """The oracle of a linear program of another package, to `notarize` bounds of whatever solver it has.
+
+        Its domain is the box of the columns, so that nothing is promised. Whole variables are relaxed, as `relaxation`
+        says. A maximization is turned round.
+
+        Parameters
+        ----------
+        model : path, highspy.Highs, linopy.Model, pyomo ConcreteModel or cvxpy.Problem
+            A path is that of an MPS or LP file, which HiGHS reads; a cvxpy problem is read by `from_cvxpy`.
+        signs : {'highs', 'gurobi', 'negated'}, optional
+            Those of the duals of rows: what a unit more of a side adds to the objective, as HiGHS and Gurobi state it,
+            or minus that, as Clarabel and SCS do where one minimizes. Default: what the duals of inequalities, and
+            columns without end, tell; where they do not it is asked for.
+
+        Returns
+        -------
+        ConicOracle
+            It takes multipliers by the names of rows, in their order, or those that the model itself has.
+
+        Examples
+        --------
+        >>> import highspy
+        >>> from oracle_opt import notarize
+        >>> from oracle_opt.oracles import ConicOracle
+        >>> highs = highspy.Highs()
+        >>> highs.setOptionValue("output_flag", False).name
+        'kOk'
+        >>> x, y = highs.addVariable(0, 4, name="x"), highs.addVariable(0, 4, name="y")
+        >>> row = highs.addConstr(x + 2 * y >= 3, name="need")
+        >>> highs.minimize(x + y)
+        <HighsStatus.kOk: 0>
+        >>> oracle = ConicOracle.from_model(highs)
+        >>> round(notarize(oracle).lower, 9), round(notarize(oracle, {"need": 0.4}).lower, 9)
+        (1.5, 1.5)
+        """
+        from oracle_opt.oracles.conic.linear_model import LinearModel  # that is made of this class
+
+        if type(model).__module__.startswith("cvxpy"):
+            return cls.from_cvxpy(model)
+        return LinearModel.of(model, signs)
+
     def variables(self, point: Vector) -> Variables:
         """Variables of the modeled problem at a point, arrays by name.
 
@@ -382,25 +425,67 @@ class ConicOracle(ConicConstraints):
         self._nowhere = proposal is not None and bool(proposal.empty)
         return proposal
 
-    def proposed_by(self, multipliers: ArrayLike, point: ArrayLike | None = None) -> Proposal:
+    def proposed_by(self, multipliers: Any = None, point: ArrayLike | None = None) -> Proposal:
         """A minorant of one multiplier a row, of the dual cone: the better of these and of them mended.
 
         The signs are those of ``P @ x + c + A.T @ y = 0``, not negative for inequalities: Clarabel's and SCS's, minus
-        the `row_dual` of HiGHS. Of a `FreeSpace` the bounds among the rows are the domain, and nothing is promised; if
-        that proves nothing, a radius of the user's counts.
+        the `row_dual` of HiGHS. Those of a cvxpy problem, by default, are its own `dual_value`, whoever solved it. Of a
+        `FreeSpace` the bounds among the rows are the domain, and nothing is promised; if that proves nothing, a radius
+        of the user's counts, and the words say so.
         """
-        m, n = self.problem.A.shape
-        y = finite("multipliers", multipliers, (m,), "one a row of `A`")
-        x = None if point is None else finite("point", point, (n,), "one a column of `A`")
+        y = self._given(multipliers)
+        x = None if point is None else self._placed(point)
         anywhere = self.unpromised()
         try:
-            return replace(proposal_of(anywhere, anywhere._proof, y, x), oracle=anywhere)
+            return replace(proposal_of(anywhere, anywhere._proof, y, x, self.columns), oracle=anywhere)
         except InvalidArgument:
             if self.free is None or self.assumed:
                 raise
         own = copy(self)
         own._recover = None  # a cvxpy problem keeps the values that it has
-        return replace(proposal_of(own, own._proof, y, x), oracle=own)
+        found = proposal_of(own, own._proof, y, x)
+        return replace(
+            found, oracle=own, words=f"{found.words}, within the radius {self.free.radius:g} that was stated"
+        )
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the variables, where a model has them; else none."""
+        return []
+
+    def _given(self, multipliers: Any = None) -> Vector:
+        """Multipliers that a user gave, one a row of A, or those that the cvxpy problem has."""
+        if multipliers is None and isinstance(self._recover, Modeled):
+            return self._recover.given()
+        return finite("multipliers", multipliers, (len(self.problem.b),), "one a row of `A`")
+
+    def _placed(self, point: Any) -> Vector:
+        """A point that a user gave."""
+        return finite("point", point, (len(self.problem.c),), "one a column of `A`")
+
+    def infeasible_by(self, ray: Any = None) -> Infeasibility:
+        """The proof that no point is feasible, by a Farkas ray of any solver, or such a ray mended.
+
+        Parameters
+        ----------
+        ray : array_like or mapping, optional
+            As the multipliers that `notarize` takes of this oracle.
+
+        Returns
+        -------
+        Infeasibility
+            `prove_infeasible` counts it again.
+
+        Raises
+        ------
+        InvalidArgument
+            It proves nothing.
+        """
+        anywhere = self.unpromised()
+        found = ray_of(anywhere, anywhere._proof, self._given(ray))
+        if found is None:
+            raise InvalidArgument("`ray` does not prove that no point is feasible")
+        return Infeasibility.of(anywhere, found)
 
     def unpromised(self) -> ConicOracle:
         """The same oracle on the bounds that its rows imply, infinite where they do not, if it was on a `FreeSpace`."""

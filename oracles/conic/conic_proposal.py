@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.sparse.linalg import lsmr
 
 from oracle_opt._deadline import seconds_left
 from oracle_opt.arrays import Vector
@@ -30,6 +31,7 @@ from oracle_opt.proposal import Proposal
 
 TOLERANCE = 1e-10  # of Clarabel: at 1e-8 fewer problems are proven to 1e-6, and nothing is saved
 REPAIRS = 3
+DENSE_ENTRIES = 10**7  # of equations, up to which a point is brought on them by dense least squares
 HELD = 1e-9  # how near to its rows a point of the domain is
 BOUNDED = ("Solved", "PrimalInfeasible", "MaxTime")  # words of a status after which no direction without end is sought
 # Rows for each variable, and entries, from which cuts find the few rows that matter sooner: linear objectives, others
@@ -190,6 +192,8 @@ def _onto_equations(oracle: ConicConstraints, lagrangian: Lagrangian, x: Vector)
     rows = np.setdiff1d(lagrangian.groups.zero, oracle._held)
     if len(rows):
         A, b = lagrangian.A[rows], oracle.problem.b[rows]
+        if A.shape[0] * A.shape[1] > DENSE_ENTRIES:
+            return oracle.domain.project(x + lsmr(A, b - A @ x, atol=1e-15, btol=1e-15)[0])
         for _ in range(2):
             x = x + linalg.lstsq(A.toarray(), b - A @ x, check_finite=False, lapack_driver="gelsy")[0]
     return oracle.domain.project(x)

@@ -6,6 +6,7 @@ problem decides how high the minorant is: r, times the size of the domain, is wh
 """
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -87,17 +88,33 @@ class Lagrangian:
         slope = Enclosure(np.nextafter(near - left, -np.inf), np.nextafter(near + left, np.inf))
         return Enclosure(np.array(lower), np.array(upper)), slope
 
-    def minorant(self, domain: Domain, x: Vector, y: Vector, tolerance: float = 0.0) -> Minorant:
+    def at_ends(self, domain: Domain, x: Vector, y: Vector) -> tuple[Enclosure, Enclosure]:
+        """As `at`; where a column has no end, a reduced cost that may be 0 is counted in fractions."""
+        value, slope = self.at(x, y)
+        lower, upper, given = slope.lower, slope.upper, self.groups.lifted(y)
+        if self.problem.P is None:
+            for j in np.flatnonzero(np.isinf(domain.bounding_box()).any(axis=0) & (lower <= 0) & (upper >= 0)).tolist():
+                its = slice(self._turned.indptr[j], self._turned.indptr[j + 1])
+                terms = zip(self._turned.data[its].tolist(), given[self._turned.indices[its]].tolist(), strict=True)
+                if sum((Fraction(a) * Fraction(v) for a, v in terms if v), Fraction(self.problem.c[j])) == 0:
+                    lower[j] = upper[j] = 0.0
+        return value, Enclosure(lower, upper)
+
+    def minorant(self, domain: Domain, x: Vector, y: Vector, tolerance: float = 0.0, steep: bool = False) -> Minorant:
         """The minorant of x and y, rounded so that it holds, with its witness; slopes next to nothing are 0.
 
-        Its `tolerance` is what a point that counts as feasible may miss of rows and cones, times the multipliers.
+        Its `tolerance` is what a point that counts as feasible may miss of rows and cones, times the multipliers. If it
+        is `steep` it has all of its slope: where that is next to nothing, too, it tells the last digits.
         """
-        value, slope = self.at(x, y)
+        value, slope = self.at_ends(domain, x, y) if steep else self.at(x, y)
         size, bounds = slope.size(), np.array(domain.bounding_box())
-        (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(Enclosure(-size, size)))
         flat = FLATTER if len(x) > DENSE else FLAT  # there the least of a slope takes linear programs
-        if not (np.isfinite(bounds).all() and value.lower - least <= flat * abs(least)):
+        if not steep:
+            (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(Enclosure(-size, size)))
+        if steep or not (np.isfinite(bounds).all() and value.lower - least <= flat * abs(least)):
             (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(slope))
+        if steep:  # a slope not proven to be 0 falls without end
+            chosen = np.where(np.isinf(bounds).all(axis=0) & (slope.lower < slope.upper), slope.upper, chosen)
         lost = 4.0 * EPS * ((len(x) + 4) * float(np.abs(chosen) @ np.abs(x)) + abs(float(least)))
         saved, extras = self._tolerated(domain, x, y, tolerance), {POINT: x, MULTIPLIERS: y}
         return Minorant(float(least - chosen @ x - lost), chosen, lost, saved, extras=extras)

@@ -10,7 +10,9 @@ from scipy import sparse
 
 from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument
+from oracle_opt.oracles.conic.cones import Cone, Nonnegative, Zero
 from oracle_opt.oracles.conic.conic_problem import ConicProblem, Variables
+from oracle_opt.oracles.conic.conic_proposal import _solved
 from oracle_opt.oracles.disciplined import refuse_integers, refuse_undisciplined
 
 if TYPE_CHECKING:
@@ -63,6 +65,51 @@ class Modeled:
         if self._names:
             self.problem.unpack(self._solution(x, y, "Solved" if proven else "AlmostSolved"))
 
+    def given(self) -> Vector:
+        """The multipliers of the constraints, whoever solved the problem, and Clarabel's of rows that atoms make.
+
+        Each entry of a dual value is one of y, times a number: two vectors y tell which.
+        """
+        m = len(self._rows)
+        y = np.full(m, np.nan)
+        of_ones, of_places = (
+            self._solution(np.zeros(self.form.c.size), one).dual_vars
+            for one in np.stack([np.ones(m), np.arange(m) + 1.0])
+        )
+        for constraint in self.problem.constraints:
+            saved = [one.value for one in constraint.dual_variables]
+            if any(value is None for value in saved):
+                raise InvalidArgument(f"`multipliers` must be given: {constraint} has no dual value, solve the problem")
+            held = np.concatenate([np.ravel(value, order="F") for value in saved])
+            parts = [_flat(constraint, told[constraint.id]) for told in (of_ones, of_places)]
+            for one, before in zip(constraint.dual_variables, saved, strict=True):
+                one.save_value(before)
+            used = parts[0] != 0
+            y[np.rint(parts[1][used] / parts[0][used]).astype(np.intp) - 1] = held[used] / parts[0][used]
+        return self._completed(y)
+
+    def _completed(self, y: Vector) -> Vector:
+        """Multipliers whose unknown ones, NaN, are best given the others: they solve what the others leave."""
+        import clarabel
+
+        form, start = self.form, 0
+        missing = np.isnan(y)
+        y = np.where(missing, 0.0, y)
+        cones: list[Cone] = []
+        for cone in form.cones:
+            its = slice(start, start := start + cone.dimension)
+            if isinstance(cone, Zero | Nonnegative):
+                cones += [type(cone)(int(missing[its].sum()))] if missing[its].any() else []
+            else:
+                missing[its] = missing[its].any()
+                cones += [cone] if missing[its].any() else []
+        if cones:
+            y[missing] = 0.0
+            left = ConicProblem(form.c + form.A.T @ y, form.A[missing], form.b[missing], cones, form.P)
+            found = _solved(clarabel, left, left.b)[1]
+            y[missing] = np.where(np.isfinite(found), found, 0.0)
+        return y
+
     def dual_value(self, constraint: cp.Constraint, x: Vector, y: Vector) -> Any:
         """The multiplier of a constraint, with cvxpy's sign and shape; what is saved in the problem stays."""
         if all(constraint is not one for one in self.problem.constraints):
@@ -83,6 +130,12 @@ class Modeled:
             z[self._rows] = y
         found = SimpleNamespace(status=status, x=x, z=z, obj_val=0.0, solve_time=0.0, iterations=0)
         return self._chain.invert(found, self._inverse)
+
+
+def _flat(constraint: cp.Constraint, told: Any) -> Vector:
+    """The dual value of a constraint that a solver's vector makes, in one vector."""
+    constraint.save_dual_value(told)
+    return np.concatenate([np.ravel(one.value, order="F") for one in constraint.dual_variables])
 
 
 def _is_finite(part: Any) -> bool:
