@@ -64,19 +64,20 @@ def notarize(model: Oracle, multipliers: Any = None, point: Any = None) -> Certi
         facts["relaxation"] = oracle.relaxation
     if oracle.maximizes:
         facts["sense"] = "a maximization turned round: bounds are of minus its objective"
+    lower, proof = -inf, None
+    if minorant is not None:  # rounding of the least value is counted by the certificate, exactly
+        lower, proof = minorant.minimum(oracle.domain) - minorant.error, RunProof(oracle, minorant.proof(), "model")
     if proposal.point is not None:
         run = minimize(oracle, _GivenPoint(proposal), proposal.point, max_calls=1, probes=0, first=False)
         if run.status.disproved or run.proof is None:
             raise InvalidCertificate(f"there is nothing to certify: {run.message}")
         if isfinite(run.upper_bound):
-            lower = -inf if minorant is None else run.lower_bound
             facts |= {"status": run.status.name, "calls": run.n_calls}
-            return run.proof.certificate(run.cut, lower, run.upper_bound, facts)
+            return (proof or run.proof).certificate(run.cut, lower, run.upper_bound, facts)
         facts["point"] = "the given point is not feasible"
-    if minorant is None:
+    if proof is None:
         raise InvalidCertificate("there is nothing to certify: the value at the given multipliers is infinite")
-    lower = minorant.minimum(oracle.domain) - minorant.error - oracle.domain.minimum_rounding(minorant.slope)
-    return RunProof(oracle, minorant.proof(), "model").certificate(None, lower, inf, facts)
+    return proof.certificate(None, lower, inf, facts)
 
 
 class _GivenPoint(QueryPointGenerator):

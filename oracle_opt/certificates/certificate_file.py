@@ -28,8 +28,10 @@ def hexadecimal(value: float) -> str:
 
 
 def hexadecimals(values: Iterable[float]) -> str:
-    """Floats with spaces between."""
-    return " ".join(map(hexadecimal, np.asarray(values, dtype=float).tolist()))
+    """Floats with spaces between; what stands there often, as bounds do, is put into words once."""
+    bits, which = np.unique(np.array(values, dtype=float).view(np.int64), return_inverse=True)
+    words = list(map(hexadecimal, bits.view(float).tolist()))
+    return " ".join([words[i] for i in which.ravel().tolist()])
 
 
 def slope_words(slope: Vector) -> Record:

@@ -177,7 +177,7 @@ def minimum(place: Record, slope: Sequence[int], scale: int) -> Fraction | None:
         along = sum(s * c for s, c in zip(slope, map(units, place["center"].split()), strict=True))
         return Fraction(along - abs(units(place["radius"])) * root_above(sum(s * s for s in slope)), ONE)
     # For u >= 0, of an equation any u: slope @ z >= (slope + u * row) @ z - u * rhs, which is least at the bounds.
-    reduced, total = [s * ONE * ONE for s in slope], 0
+    reduced, total = [s * ONE * ONE if place["rows"] else s for s in slope], 0
     for i, row in enumerate(place["rows"]):
         u = scale * units(row["multiplier"])
         if u < 0 and row["equation"] is not True:
@@ -191,13 +191,12 @@ def minimum(place: Record, slope: Sequence[int], scale: int) -> Fraction | None:
         if s and end is None:
             return None
         total += s * (end or 0)
-    return Fraction(total, ONE * ONE * ONE)
+    return Fraction(total, ONE * ONE * ONE if place["rows"] else ONE)
 
 
 def violations(place: Record, cuts: Sequence[Record], point: Sequence[int]) -> dict[str, Fraction]:
     """By how much a point violates each kind of constraint, at most."""
-    found = dict[str, Fraction]()
-    reach = SMALL * max(ONE, root_above(sum(z * z for z in point)))
+    found, reach = dict[str, Fraction](), SMALL * max(ONE, root_above(sum(z * z for z in point)))
 
     def note(kind: str, over: int, norm: int, tolerance: int = 0) -> None:  # over / norm is the distance
         if over - tolerance * ONE > reach * norm:
@@ -208,12 +207,13 @@ def violations(place: Record, cuts: Sequence[Record], point: Sequence[int]) -> d
         squares = ((z - c) ** 2 for z, c in zip(point, map(units, place["center"].split()), strict=True))
         note("the radius", (root_above(sum(squares)) - units(place["radius"])) * ONE, ONE)
     else:
-        for z, low, high in zip(point, *bounds(place), strict=True):
-            note("bounds", max(0 if low is None else low - z, 0 if high is None else z - high) * ONE, ONE)
+        ends = zip(point, *bounds(place), strict=True)
+        over = (max(0 if low is None else low - z, 0 if high is None else z - high) for z, low, high in ends)
+        note("bounds", max(over, default=0) * ONE, ONE)
         for row in place["rows"]:
             value, norm = at({**row, "constant": "0x0p+0"}, point)
-            over = value - units(row["rhs"]) * ONE
-            note("rows", abs(over) if row["equation"] else over, norm)
+            value -= units(row["rhs"]) * ONE
+            note("rows", abs(value) if row["equation"] else value, norm)
     for cut in cuts:
         if cut["kind"] == "half-space":
             value, norm = at(cut, point)

@@ -148,7 +148,6 @@ def mended_ends(lagrangian: Lagrangian, domain: Domain, x: Vector, y: Vector) ->
     c = problem.c if problem.P is None else problem.P @ x + problem.c
     below, above = np.isinf(domain.bounding_box())
     far, y = np.zeros(len(y)), y.copy()
-    far[groups.plus], far[groups.zero] = y[groups.plus], 1.0 + np.abs(y).max(initial=0.0)
     terms, r = abs(A).T @ np.abs(y) + np.abs(c), c + A.T @ y
     curved = np.ones(len(y), dtype=bool)
     curved[groups.plus] = curved[groups.zero] = False
@@ -157,12 +156,16 @@ def mended_ends(lagrangian: Lagrangian, domain: Domain, x: Vector, y: Vector) ->
         needed = ((above & (missed > 0)) | (below & (missed < 0))) & (pull * missed < 0)
         y[curved] *= 1.0 - min(float((-missed / pull)[needed].max(initial=0.0)), MOST_SHORTER)
         r = c + A.T @ y
-    chosen = (above & (r < NEARLY[1] * terms)) | (below & (r > -NEARLY[1] * terms))
+    wrong = np.where((above & (r < 0)) | (below & (r > 0)), np.abs(r) / np.where(terms > 0, terms, 1.0), 0.0)
+    near = (AWAY + min(2.0 * float(wrong.max(initial=0.0)), NEARLY[1])) * terms
+    chosen = (above & (r < near)) | (below & (r > -near))
+    wanted = (AWAY * (1.0 * above - below) * terms)[chosen]
+    small = float(np.abs(wanted - r[chosen]).max(initial=1e-300))  # what multipliers are moved by
+    far[groups.plus], far[groups.zero] = y[groups.plus] / (y[groups.plus] + small), 1.0
     moved = (sparse.diags_array(far) @ A[:, chosen]).T.tocsr()
     unit = np.sqrt(moved.multiply(moved).sum(axis=1))
     unit[unit == 0.0] = np.inf
     moved = sparse.diags_array(1.0 / unit) @ moved
-    wanted = (AWAY * (1.0 * above - below) * terms)[chosen]
     turned = sparse.csr_array(A[:, chosen].T).astype(np.longdouble)
     for _ in range(MENDS if chosen.any() else 0):
         missed = wanted - (turned @ y.astype(np.longdouble) + c[chosen]).astype(float)

@@ -8,6 +8,7 @@ problem decides how high the minorant is: r, times the size of the domain, is wh
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,8 @@ class Lagrangian:
         error = 1.01 * LONG * (2 * n + len(y) + width + 16) * float(terms)
         lower, upper = np.nextafter(float(head) - error, -np.inf), np.nextafter(float(head) + error, np.inf)
         near = pull.astype(float)
-        left = 1.01 * (np.abs((pull - near).astype(float)) + LONG * (width + n + 8) * size.astype(float)) + away
+        summed = width + (n if problem.P is not None else 0) + 8
+        left = 1.01 * (np.abs((pull - near).astype(float)) + LONG * summed * size.astype(float)) + away
         slope = Enclosure(np.nextafter(near - left, -np.inf), np.nextafter(near + left, np.inf))
         return Enclosure(np.array(lower), np.array(upper)), slope
 
@@ -115,9 +117,10 @@ class Lagrangian:
             (least,), (chosen,) = affine_below(domain, x, value, EnclosedRows.of(slope))
         if steep:  # a slope not proven to be 0 falls without end
             chosen = np.where(np.isinf(bounds).all(axis=0) & (slope.lower < slope.upper), slope.upper, chosen)
-        lost = 4.0 * EPS * ((len(x) + 4) * float(np.abs(chosen) @ np.abs(x)) + abs(float(least)))
+        constant = fsum([float(least), *(-chosen * x).tolist()])  # rounded once, and each product
+        lost = 4.0 * EPS * (float(np.abs(chosen) @ np.abs(x)) * (1.0 + len(x) * EPS) + abs(float(least)))
         saved, extras = self._tolerated(domain, x, y, tolerance), {POINT: x, MULTIPLIERS: y}
-        return Minorant(float(least - chosen @ x - lost), chosen, lost, saved, extras=extras)
+        return Minorant(constant - lost, chosen, lost, saved, extras=extras)
 
     def _tolerated(self, domain: Domain, x: Vector, y: Vector, tolerance: float) -> float:
         """What points near x that are feasible within the tolerance may save: ``y @ (A @ x - b)`` at most."""
