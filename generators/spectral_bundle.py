@@ -337,7 +337,7 @@ class SpectralBundle(QueryPointGenerator):
         used, done = minimized(model, hessian, floor)
         self._point, self._decrease = y, 0.0
         if done.decrease > 0:
-            self._point, self._decrease = step_within(self._ball, y, done, used, hessian)
+            self._point, self._decrease = step_within(self._ball, y, done)
         return done, used
 
     def _prove(

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.spectral_master import Model, SpectralPoint, minimize_spectral
 from oracle_opt.generators.masters.spectral_models import StructuredModel
 
@@ -28,18 +28,10 @@ class PromisedBall:
         return bool(np.linalg.norm(point - self.center) <= self.radius)
 
 
-def step_within(
-    ball: PromisedBall, y: Vector, done: SpectralPoint, model: Model, hessian: Matrix
-) -> tuple[Vector, float]:
-    """Return the point of the master's step in the ball, or nearest to it or at the surface, and its decrease."""
+def step_within(ball: PromisedBall, y: Vector, done: SpectralPoint) -> tuple[Vector, float]:
+    """Return the point of the master's step, or where it leaves the ball, and its share of the decrease."""
     if ball.holds(y + done.s) or not ball.holds(y):
         return y + done.s, done.decrease
-    away = y + done.s - ball.center
-    point = ball.center + (ball.radius * INSIDE / float(np.linalg.norm(away))) * away
-    s = point - y
-    decrease = -_height(model, s) - 0.5 * float(s @ hessian @ s)
-    if decrease > 0:
-        return point, decrease
     start, step = y - ball.center, float(done.s @ done.s)
     half, rest = float(start @ done.s), float(start @ start) - (ball.radius * INSIDE) ** 2
     share = max(0.0, (-half + np.sqrt(max(half**2 - step * rest, 0.0))) / step)

@@ -18,11 +18,11 @@ from oracle_opt.generators.masters.definite_matrices import (
 )
 from oracle_opt.generators.masters.spectral_models import SpectralModel, StructuredModel
 
-RIDGES = (0.0, 1e-13, 1e-11, 1e-9)  # by which the diagonal of a system grows, relative, until it has a factor
 REFINEMENTS = 3  # most corrections of the solution of a system
 PASSES = 4  # of corrections of the slope
 SHORT = 0.1  # a step of less than this share of the direction; three in a row are the work of rounding
 Model = SpectralModel | StructuredModel
+System = tuple[tuple[Matrix, bool], Matrix]  # a factor, and the system
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class _Newton:
     left: Vector
     roots: tuple[Matrix, Matrix]
     inverse: Matrix
-    factor: tuple[Matrix, Matrix]
+    factor: System
 
     @classmethod
     def at(
@@ -195,9 +195,9 @@ def _start(model: Model, hessian: Matrix, factor: tuple[Matrix, bool], V: Matrix
     return s, top + 0.1 * max(top - below, 1e-12 * abs(top), 1e-300)
 
 
-def _factor(model: Model, hessian: Matrix, V: Matrix, inverse: Matrix, ratio: Vector) -> tuple[Matrix, Matrix] | None:
-    """Cholesky factor of the system of order m + 1, None where it has none."""
-    m = len(hessian)
+def _factor(model: Model, hessian: Matrix | float, V: Matrix, inverse: Matrix, ratio: Vector) -> System | None:
+    """Cholesky factor of the system of order m + 1, and the system; None where it is not finite."""
+    m = model.slopes.shape[1]
     system = np.empty((m + 1, m + 1))
     system[:m, :m] = model.pairs(V, inverse)
     system[:m, :m] += hessian
@@ -208,28 +208,16 @@ def _factor(model: Model, hessian: Matrix, V: Matrix, inverse: Matrix, ratio: Ve
     system[m, m] = float(np.trace(VZ)) + float(ratio.sum())
     if not np.isfinite(system).all():
         return None
-    return _factored(system)
+    return definite_factor(system)[1], system
 
 
-def _factored(system: Matrix) -> tuple[Matrix, Matrix] | None:
-    """Cholesky factor of a system, whose diagonal grows for it as far as it takes, and the system."""
-    diagonal = system.diagonal().copy()
-    for more in RIDGES:
-        system[np.diag_indices(len(system))] = diagonal * (1.0 + more)
-        root = root_of(system)
-        if root is not None:
-            system[np.diag_indices(len(system))] = diagonal
-            return root, system
-    return None
-
-
-def _solved(factor: tuple[Matrix, Matrix], right: Vector) -> Vector:
+def _solved(factor: System, right: Vector) -> Vector:
     """Solution of a system given with the Cholesky factor of one close by, and refined."""
     root, system = factor
-    x: Vector = scipy.linalg.cho_solve((root, True), right, check_finite=False)
+    x: Vector = scipy.linalg.cho_solve(root, right, check_finite=False)
     left = right - system @ x
     for _ in range(REFINEMENTS):
-        better = x + scipy.linalg.cho_solve((root, True), left, check_finite=False)
+        better = x + scipy.linalg.cho_solve(root, left, check_finite=False)
         remains = right - system @ better
         if not np.linalg.norm(remains) < 0.5 * np.linalg.norm(left):
             break
@@ -241,24 +229,20 @@ def _solved(factor: tuple[Matrix, Matrix], right: Vector) -> Vector:
 def flattened(model: Model, V: Matrix, eta: Vector) -> tuple[Matrix, Vector]:
     """Multipliers near these whose minorant has less slope: the least change, as far as the cone allows it.
 
-    ``dV = V (sum_i x_i F_i + x_0 I) V``, ``deta`` likewise, of sum 0; see docs/theory_cones.md, "Minorants".
+    ``dV = V (sum_i x_i F_i - x_0 I) V``, ``deta`` likewise, of sum 0; see docs/theory_cones.md, "Minorants".
     """
-    m, square = model.slopes.shape[1], eta**2
-    system = np.empty((m + 1, m + 1))
-    system[:m, :m] = model.pairs(V, V) + (model.slopes.T * square) @ model.slopes
-    system[m, :m] = system[:m, m] = model.slope(V @ V, square)
-    system[m, m] = float(np.vdot(V, V)) + float(square.sum())
-    root, factor, metric = root_of(V), _factored(system), V
+    square = eta**2
+    root, factor, metric = root_of(V), _factor(model, 0.0, V, V, square), V
     if root is None or factor is None:
         return V, eta
     slope, ones = model.slope(V, eta), np.eye(len(V))
-    for _ in range(PASSES):  # the system is nearly singular where the model has no interior, and was changed for that
-        x = _solved(factor, np.r_[-slope, 1.0 - np.trace(V) - eta.sum()])
+    for _ in range(PASSES):  # the system is nearly singular where the model has no interior
+        x = _solved(factor, np.r_[-slope, np.trace(V) + eta.sum() - 1.0])
         if not np.isfinite(x).all():
             break
-        change = metric @ (model.combined(x[:m]) + x[m] * ones) @ metric
+        change = metric @ (model.combined(x[:-1]) - x[-1] * ones) @ metric
         change = 0.5 * (change + change.T)
-        deta = square * (model.slopes @ x[:m] + x[m])
+        deta = square * (model.slopes @ x[:-1] - x[-1])
         share = min(share_of(V, root, change), share_of_positive(eta, deta))
         V_next, eta_next = V + share * change, eta + share * deta
         total = float(np.trace(V_next)) + float(eta_next.sum())
