@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from oracle_opt.cli_archive import archive
 from oracle_opt.cli_outcome import INTERRUPTED, Worded, console_of, ended, refusals, results_of, say
 from oracle_opt.cli_verify import verify as verify_file
 
@@ -18,7 +19,9 @@ main = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+main.add_typer(archive, name="archive")
 
 
 def _version(wanted: bool) -> None:
@@ -32,7 +35,7 @@ def _version(wanted: bool) -> None:
 @main.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     pass

@@ -1,5 +1,6 @@
 """Studies: generators x instances x seeds, kept in a folder, summed up in tables and curves."""
 
+from oracle_opt.study.archive import ArchiveCheck, archive, check_archive, compare_with, to_iohinspector
 from oracle_opt.study.benchopt_export import export_benchopt
 from oracle_opt.study.compare import compare
 from oracle_opt.study.methods import DEFAULT_GENERATORS, GENERATORS, generator_of
@@ -16,12 +17,16 @@ __all__ = [
     "DEFAULT_GENERATORS",
     "GENERATORS",
     "SUMMARY_COLUMNS",
+    "ArchiveCheck",
     "Limits",
     "Outcome",
     "Results",
     "Study",
     "Verdict",
+    "archive",
+    "check_archive",
     "compare",
+    "compare_with",
     "export_benchopt",
     "generator_of",
     "plot_runs",
@@ -29,6 +34,7 @@ __all__ = [
     "read_study",
     "settle",
     "summary_table",
+    "to_iohinspector",
 ]
 
 

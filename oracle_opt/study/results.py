@@ -101,6 +101,25 @@ class Results(Runs):
         store = RunStore.existing(folder)
         return results_of(store.load(), store.settings.tau)
 
+    def save(self, path: os.PathLike[str] | str, *, seconds: bool = True) -> Path:
+        """Write all runs into one file at `path`, about a kilobyte each, and return it; see docs/archive.md.
+
+        Without `seconds`, which are of one machine, gaps and calls alone.
+        """
+        from oracle_opt.study.archive import save  # which makes results
+
+        return save(self, path, seconds=seconds)
+
+    @classmethod
+    def load(cls, path: os.PathLike[str] | str) -> Results:
+        """Read the file at `path` that `save` wrote.
+
+        `StoreMismatch` says that it is damaged, or that its runs contradict one another.
+        """
+        from oracle_opt.study.archive import load
+
+        return load(path)
+
     def report(
         self,
         path: os.PathLike[str] | str,

@@ -94,6 +94,10 @@ def run_paths(results: Runs, *, cost: str, test: str, finest: float) -> list[Run
     if test == "reference":
         _check_optima(results.runs, finest)
     history = results.history
+    if cost != "calls" and len(machines := set(results.runs["machine"][~results.runs["status"].isin(WITHOUT)])) > 1:
+        raise InvalidArgument(
+            f"`cost` must be 'calls' for runs of {len(machines)} machines, got {cost!r}: their seconds are not compared"
+        )
     column = {"certified": "relative_gap", "single-cut": "single_cut_gap"}.get(test, "upper_bound")
     clocks = {
         "calls": [],
