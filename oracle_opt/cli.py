@@ -9,6 +9,7 @@ import typer
 
 from oracle_opt.cli_archive import archive
 from oracle_opt.cli_outcome import INTERRUPTED, Worded, console_of, ended, refusals, results_of, say
+from oracle_opt.cli_verify import notarize as notarize_file
 from oracle_opt.cli_verify import verify as verify_file
 
 if TYPE_CHECKING:
@@ -290,6 +291,7 @@ def certify(
 
 
 main.command(name="verify")(verify_file)
+main.command(name="notarize")(notarize_file)
 
 
 def _words(wanted: list[str]) -> list[str]:

@@ -4,9 +4,16 @@ import highspy
 import numpy as np
 import pytest
 from scipy import sparse
+from typer.testing import CliRunner
 
-from oracle_opt import notarize
+from oracle_opt import Certificate, InvalidCertificate, notarize
+from oracle_opt.cli import main
 from oracle_opt.oracles import ConicOracle
+from oracle_opt.oracles.conic.linear_tree import _left_out
+
+
+def run(*words):
+    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 def program(seed, sense="min", whole=0, m=8, n=6, endless=False):
@@ -175,3 +182,105 @@ def test_a_cvxpy_problem_brings_the_duals_of_any_solver(solver):
         turn = -1.0 if oracle.maximizes else 1.0
         assert -1e-9 <= turn * problem.value - made.lower + 1e-3 * (solver in ("SCS", "OSQP")) <= 1e-2
         assert made.verify(oracle).proven
+
+
+def branched(highs, most=2000):
+    """Value of the best point, and the leaves of a plain branch and bound of linear programs by HiGHS."""
+    lp, best, waiting, leaves = highs.getLp(), np.inf, [], []
+    whole = [j for j, kind in enumerate(lp.integrality_) if kind == highspy.HighsVarType.kInteger]
+    turn = 1.0 if lp.sense_ == highspy.ObjSense.kMinimize else -1.0
+    root = np.array(lp.col_lower_), np.array(lp.col_upper_)
+    lp.integrality_ = []
+    highs.passModel(lp)
+    highs.setOptionValue("presolve", "off")
+    waiting, n = [root], lp.num_col_
+    while waiting:
+        lower, upper = waiting.pop()
+        highs.changeColsBounds(n, np.arange(n, dtype=np.int32), lower, upper)
+        highs.run()
+        if highs.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
+            leaves.append((lower, upper, np.array(highs.getDualRay()[2])))
+            continue
+        found, value = highs.getSolution(), turn * highs.getInfo().objective_function_value
+        away = [abs(found.col_value[j] - round(found.col_value[j])) for j in whole]
+        if value >= best - 1e-9 or max(away) < 1e-6:
+            best = min(best, value)
+            leaves.append((lower, upper, np.array(found.row_dual)))
+            continue
+        j = whole[int(np.argmax(away))]
+        below, above = upper.copy(), lower.copy()
+        below[j] = np.floor(found.col_value[j])
+        above[j] = below[j] + 1.0
+        waiting += [(lower, below), (above, upper)]
+    assert len(leaves) < most
+    return turn * best, leaves
+
+
+@pytest.mark.parametrize("sense", ["min", "max"])
+@pytest.mark.parametrize("seed", range(5))
+def test_leaves_of_a_tree_prove_the_optimum_in_whole_numbers(seed, sense):
+    highs = program(seed, sense, whole=5, m=4, n=7)
+    oracle = ConicOracle.from_model(highs)
+    value, leaves = branched(highs)
+    turn, found = 1.0 if sense == "min" else -1.0, oracle.notarize_tree(leaves)
+    assert found.bound == pytest.approx(value, abs=1e-7)
+    assert turn * found.bound <= turn * value + 1e-9
+    assert f"the {len(leaves)} leaves cover all points" in str(found)
+    for k, (lower, upper, duals) in enumerate(leaves[:5]):
+        with pytest.raises(InvalidCertificate, match="leave out points: those with"):
+            oracle.notarize_tree(leaves[:k] + leaves[k + 1 :])
+        weaker = oracle.notarize_tree([*leaves[:k], *leaves[k + 1 :], (lower, upper, 0.5 * duals)])
+        assert turn * weaker.bound <= turn * value + 1e-9
+    named = [
+        (dict(zip(oracle.columns, lower, strict=True)), dict(zip(oracle.columns, upper, strict=True)), duals)
+        for lower, upper, duals in leaves
+    ]
+    assert oracle.notarize_tree(named).bound == found.bound
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_boxes_cover_what_they_cover_point_by_point(seed):
+    """Random boxes of two whole columns and one of numbers, whose points at halves tell what is left out."""
+    rng = np.random.default_rng(seed)
+    whole, root = np.array([True, True, False]), (np.zeros(3), np.array([4.0, 3.0, 2.0]))
+    lower = np.floor(rng.uniform(0, 2.5, (60, 3)))
+    upper = np.minimum(lower + rng.integers(0, 5, (60, 3)), root[1])
+    chosen = rng.permutation(60)[: rng.integers(8, 60)]
+    lower, upper = lower[chosen], upper[chosen]
+    points = np.stack(np.meshgrid(range(5), range(4), np.arange(0, 2.25, 0.25), indexing="ij"), -1).reshape(-1, 3)
+    inside = ((points[:, None] >= lower) & (points[:, None] <= upper)).all(axis=2).any(axis=1)
+    gap = _left_out(root, lower, upper, whole)
+    assert (gap is None) == inside.all()
+    if gap is not None:
+        assert not inside[((points > gap[0] - whole) & (points < gap[1] + whole)).all(axis=1)].all()
+
+
+def test_the_command_writes_what_verify_takes(tmp_path):
+    highs = program(0, endless=True)
+    value, duals, point = solved(highs)
+    model, out = tmp_path / "model.mps", tmp_path / "bound.jsonl"
+    highs.writeModel(str(model))
+    given, place = tmp_path / "duals.csv", tmp_path / "point.csv"
+    given.write_text("row,dual\n" + "".join(f"{name},{dual!r}\n" for name, dual in duals.items()))
+    place.write_text("".join(f"{name};{dual!r}\n" for name, dual in point.items()))
+    done = run("notarize", model, "--duals", given, "--out", out, "--point", place)
+    assert done.exit_code == 0, done.output
+    assert f"at least {Certificate.load(out).lower!r}" in done.output
+    assert Certificate.load(out).lower == pytest.approx(value, abs=1e-8)
+    assert run("verify", out, "--model", model).exit_code == 0
+    assert run("verify", out).exit_code == 0
+    for words, name in (
+        ("row0,1\nnone,2\n", "none is none"),
+        ("row0,1\nrow1,x\n", "line 2"),
+        ("row0,1\nrow0,1\n", "twice"),
+    ):
+        given.write_text(words)
+        done = run("notarize", model, "--duals", given, "--out", out)
+        assert done.exit_code == 2
+        assert name in done.stderr
+    highs.addConstr(highs.qsum(highs.getVariables()) <= -1.0, name="never")
+    highs.writeModel(str(model))
+    given.write_text("never,-1\n")
+    done = run("notarize", model, "--duals", given, "--out", out, "--signs", "highs")
+    assert (done.exit_code, done.output) == (0, "no point is feasible: the ray proves it of the model\n")
+    assert run("verify", out, "--model", model).exit_code == 1

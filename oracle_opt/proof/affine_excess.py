@@ -74,10 +74,13 @@ def _positive(excess: Bound) -> Bound:
 def _largest_in_box(
     domain: Domain, difference: Enclosure, at: Enclosure | None, steep: NDArray[np.bool_]
 ) -> Enclosure | None:
-    """The largest ``difference @ (z - at)`` over the bounding box; `None` where that has no end."""
+    """The largest ``difference @ (z - at)`` over the bounding box; `None` where that may have no end."""
     sides = [side[steep] for side in domain.bounding_box()]
-    if not np.isfinite(sides).all():
-        return None
+    known = np.isfinite(sides)
+    if not known.all():  # it is at the finite end where the difference has the sign for it
+        if ((difference.upper[steep] > 0) & ~known[1] | (difference.lower[steep] < 0) & ~known[0]).any():
+            return None
+        sides = [np.where(known[k], sides[k], sides[1 - k]) for k in (0, 1)]
     ways = [Enclosure.of(side, difference.exact) for side in sides]
     if at is not None:
         ways = [way - at[steep] for way in ways]

@@ -53,6 +53,7 @@ def linopy_program(model: Model, scenario_dim: str | None = None, relax: bool = 
     groups: Groups = {}
     place = np.zeros(0, dtype=np.intp)  # of each label among the columns
     bounds: list[NDArray[np.float64]] = []
+    whole = []
     for name, variable in model.variables.items():
         labels, called = _named(name, variable.labels)
         place = _spread(place, labels, len(columns))
@@ -60,6 +61,7 @@ def linopy_program(model: Model, scenario_dim: str | None = None, relax: bool = 
         _number(columns, called)
         lower, upper = (_like(variable.labels, side) for side in (variable.lower, variable.upper))
         bounds.append(np.array([lower, upper]))
+        whole += [bool(variable.attrs.get("integer") or variable.attrs.get("binary"))] * len(called)
     rows: dict[str, int] = {}
     parts, sides = [], []
     for name, constraint in model.constraints.items():
@@ -90,7 +92,14 @@ def linopy_program(model: Model, scenario_dim: str | None = None, relax: bool = 
     matrix = sparse.csr_array(sparse.coo_array((values, at), shape=(len(rows), len(columns))))
     told = cost, lower, upper, row_lower, row_upper, matrix, float(np.sum(expression.const.values))
     return LinearProgram(
-        rows, columns, "objective", "", *told, bool(model.objective.sense == "max"), n_whole=n_whole
+        rows,
+        columns,
+        "objective",
+        "",
+        *told,
+        bool(model.objective.sense == "max"),
+        n_whole=n_whole,
+        whole=np.array(whole),
     ), groups
 
 
@@ -133,6 +142,7 @@ def chosen(
         rows=rows,
         columns=columns,
         cost=program.cost[j],
+        whole=program.whole[j],
         column_lower=program.column_lower[j],
         column_upper=program.column_upper[j],
         row_lower=program.row_lower[i],

@@ -6,6 +6,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from oracle_opt.arrays import Vector
@@ -88,6 +89,8 @@ class LinearProgram:
         Right-hand sides as a file has them, on which the intervals of RANGES hang; empty for a model that is no file.
     n_whole : int
         How many variables are whole in the model, and any number here.
+    whole : ndarray of bool
+        Which; empty for a file that is read here.
     """
 
     rows: dict[str, int]
@@ -104,6 +107,7 @@ class LinearProgram:
     maximize: bool
     rhs: Vector = field(default_factory=lambda: np.zeros(0))
     n_whole: int = 0
+    whole: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
 
 def read_mps(path: Path, relax: bool = False) -> LinearProgram:

@@ -43,13 +43,13 @@ def pyomo_program(model: ConcreteModel, relax: bool = False) -> tuple[LinearProg
     groups: Groups = {}
     places: dict[int, int] = {}
     bounds: list[tuple[float, float]] = []
-    n_whole = 0
+    whole: list[bool] = []
     for variable in model.component_data_objects(pyo.Var, descend_into=True):
         called = groups.setdefault(variable.parent_component().name, [])
         if variable.fixed:
             continue
-        n_whole += not variable.is_continuous()
-        if n_whole and not relax:
+        whole.append(not variable.is_continuous())
+        if whole[-1] and not relax:
             raise InvalidArgument(
                 f"`model` must be continuous, and the variable {variable.name} is whole: pass relax=True"
             )
@@ -94,4 +94,6 @@ def pyomo_program(model: ConcreteModel, relax: bool = False) -> tuple[LinearProg
     matrix = sparse.coo_array((entries[2], entries[:2]), shape=(len(rows), len(columns)), dtype=float)
     told = cost, lower, upper, row_lower, row_upper, sparse.csr_array(matrix), offset
     maximize = bool(objectives[0].sense == pyo.maximize)
-    return LinearProgram(rows, columns, "objective", "", *told, maximize, n_whole=n_whole), groups
+    return LinearProgram(
+        rows, columns, "objective", "", *told, maximize, n_whole=sum(whole), whole=np.array(whole)
+    ), groups

@@ -24,7 +24,7 @@ from oracle_opt.oracles.conic.conic_problem import ConicProblem, Variables, rece
 from oracle_opt.oracles.conic.conic_proof import ConicProof, combined_multipliers, held_multipliers
 from oracle_opt.oracles.conic.conic_proposal import proposed
 from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
-from oracle_opt.oracles.conic.given_multipliers import bounds_of_rows, excess_without_end, proposal_of, ray_of
+from oracle_opt.oracles.conic.given_multipliers import bounds_of_rows, proposal_of, ray_of
 from oracle_opt.oracles.conic.infeasibility import Infeasibility
 from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS
 from oracle_opt.oracles.conic.modeled import Modeled
@@ -515,8 +515,6 @@ class ConicOracle(ConicConstraints):
 
         Cones of a user's own have no proof.
         """
-        if MULTIPLIERS in claim.witness and not np.isfinite(self.domain.bounding_box()).all():
-            return excess_without_end(self._proof, claim, exact)
         return self._proof.cut(claim, exact)
 
     def prove_value(self, claim: ValueClaim, exact: bool = False) -> Bound | None:

@@ -80,7 +80,7 @@ class ConicProof:
         x = numbers("point of the cut", claim.witness[POINT], self.domain.dimension)
         y = numbers("multipliers", claim.witness[MULTIPLIERS], len(self.problem.b))
         if not exact:
-            return affine_excess(self.domain, claim, *self.lagrangian.at(x, y), x)
+            return affine_excess(self.domain, claim, *self.lagrangian.at_ends(self.domain, x, y), x)
         half_space = combined_half_space(self.problem, y, exact)
         if half_space is None:
             raise Refuted("the dual of a cone of one's own is not known")

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +9,15 @@ from scipy import sparse
 from scipy.sparse.linalg import lsmr
 
 from oracle_opt.arrays import EPS, Vector
-from oracle_opt.domains import Box, Domain
+from oracle_opt.domains import Domain
 from oracle_opt.errors import InvalidArgument, Refuted
 from oracle_opt.generator import Minorant
 from oracle_opt.oracles.conic.cone_groups import ConeGroups
 from oracle_opt.oracles.conic.conic_constraints import ConicConstraints
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
-from oracle_opt.oracles.conic.conic_proof import ConicProof, combined_half_space, refuting
+from oracle_opt.oracles.conic.conic_proof import ConicProof
 from oracle_opt.oracles.conic.conic_proposal import HELD, _onto_equations, with_rows_of
-from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS, Lagrangian
-from oracle_opt.oracles.conic.quadratic import POINT, enclosed
-from oracle_opt.proof.claim import Bound, CutClaim
-from oracle_opt.proof.enclosure import Enclosure
-from oracle_opt.proof.rationals import Fractions
-from oracle_opt.proof.witness_numbers import numbers
+from oracle_opt.oracles.conic.lagrangian import Lagrangian
 from oracle_opt.proposal import Proposal
 
 AWAY = 16.0 * EPS  # of its terms: how far from 0 a reduced cost is brought that may have one sign only
@@ -205,28 +199,6 @@ def bounds_of_rows(problem: ConicProblem, known: tuple[Vector, Vector] | None = 
             best.at(end, columns[new], side[new])
         if np.array_equal(before, (lower, upper)):
             break
-    return np.minimum(lower, upper), np.maximum(lower, upper)  # where they cross nothing is feasible: any will do
-
-
-def excess_without_end(proof: ConicProof, claim: CutClaim, exact: bool) -> Bound | None:
-    """As `ConicProof.cut`, over bounds some of which are infinite: there a claim may differ to the safe side alone.
-
-    Then it exceeds what is proven by most at the finite end.
-    """
-    lower, upper = proof.domain.bounding_box()
-    with refuting("witness"):
-        x = numbers("point of the cut", claim.witness[POINT], len(lower))
-        y = numbers("multipliers", claim.witness[MULTIPLIERS], len(proof.problem.b))
-        if exact and (half_space := combined_half_space(proof.problem, y, exact)) is not None:
-            c = Enclosure.of(proof.problem.c, exact)
-            quadratic = proof.quadratic
-            slope = half_space[1] + (c if quadratic is None else enclosed(quadratic.whole.tangent(Fractions.of(x)))[1])
-        else:
-            slope = proof.lagrangian.at_ends(proof.domain, x, y)[1]
-        over = Enclosure.of(numbers("slope of the claim", claim.slope, len(lower)), slope.exact) - slope
-        if (((over.upper > 0) & np.isinf(upper)) | ((over.lower < 0) & np.isinf(lower))).any():
-            return np.inf  # else it is most at the finite ends
-        ends = np.where(np.isfinite(lower), lower, 0.0), np.where(np.isfinite(upper), upper, 0.0)
-        finite = copy(proof)
-        finite.domain = Box(np.where(np.isfinite(lower), lower, ends[1]), np.where(np.isfinite(upper), upper, ends[0]))
-        return finite.cut(claim, exact)
+    crossed = lower > upper  # then nothing is feasible: any bounds will do, but known ones prove it
+    first = (np.minimum(lower, upper), np.maximum(lower, upper)) if known is None else known
+    return np.where(crossed, first[0], lower), np.where(crossed, first[1], upper)

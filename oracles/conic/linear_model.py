@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from oracle_opt._highs_model import silent_highs
-from oracle_opt.arguments import finite, one_of
+from oracle_opt.arguments import finite, floats, one_of
 from oracle_opt.arrays import Vector
 from oracle_opt.domains import Box
 from oracle_opt.errors import InvalidArgument, InvalidData
@@ -24,6 +24,7 @@ from oracle_opt.oracles.conic.cones import Nonnegative, Zero
 from oracle_opt.oracles.conic.conic_oracle import ConicOracle
 from oracle_opt.oracles.conic.conic_problem import ConicProblem
 from oracle_opt.oracles.conic.given_multipliers import SLOPPY, bounds_of_rows
+from oracle_opt.oracles.conic.linear_tree import Leaf, TreeBound, proven_tree
 from oracle_opt.words import shown
 
 if TYPE_CHECKING:
@@ -97,6 +98,45 @@ class LinearModel(ConicOracle):
             return ways[SIGNS[self.signs] < 0.0][0]
         return ways[ways[1][1] < ways[0][1]][0]
 
+    def both_ways(self, multipliers: Any) -> list[Vector]:
+        """Multipliers of the rows by the signs that were said, or both ways: either proves what it proves."""
+        d = _vector("multipliers", multipliers, self.program.rows, "row")
+        d = -d if self.maximizes else d
+        return [self._ways(sign * d)[0] for sign in ((1.0, -1.0) if self.signs is None else (SIGNS[self.signs],))]
+
+    def flat(self) -> ConicProblem:
+        """The problem without its costs."""
+        return ConicProblem(0.0 * self.problem.c, self.problem.A, self.problem.b, self.problem.cones)
+
+    def ends(self, lower: Any, upper: Any) -> tuple[Vector, Vector]:
+        """Bounds of the columns of a leaf; a mapping names those that differ from the model's."""
+        return (
+            _vector("lower", lower, self.program.columns, "column", self.program.column_lower),
+            _vector("upper", upper, self.program.columns, "column", self.program.column_upper),
+        )
+
+    def notarize_tree(self, leaves: Iterable[Leaf]) -> TreeBound:
+        """The bound that the leaves of a branch and bound prove of the program in whole numbers.
+
+        Parameters
+        ----------
+        leaves : iterable of (lower, upper, multipliers)
+            Bounds of the columns, or mappings of those that differ from the model's, and the duals of the leaf's
+            program, of any accuracy, or the ray that proves that it has no feasible point. Their signs are the oracle's
+            or, where it has none, the better of both ways.
+
+        Returns
+        -------
+        TreeBound
+            The worst bound of a leaf, by exact multiplication of what is given; `str` says it in a sentence.
+
+        Raises
+        ------
+        InvalidCertificate
+            Some points are in no leaf: their box is named.
+        """
+        return proven_tree(self, leaves)
+
     def _placed(self, point: Any) -> Vector:
         """A point in the order of the columns, or by their names."""
         return _vector("point", point, self.program.columns, "column")
@@ -117,8 +157,8 @@ class LinearModel(ConicOracle):
         return y, float(max(wrong))
 
 
-def _vector(name: str, values: Any, names: Mapping[str, int], what: str) -> Vector:
-    """Numbers of all rows or columns, in their order or by name; those that are not named are 0."""
+def _vector(name: str, values: Any, names: Mapping[str, int], what: str, others: Vector | float = 0.0) -> Vector:
+    """Numbers of all rows or columns, in their order or by name; those that are not named are `others`."""
     n = len(names)
     if values is None:
         raise InvalidArgument(f"`{name}` must be given: the model has none of its own")
@@ -128,10 +168,13 @@ def _vector(name: str, values: Any, names: Mapping[str, int], what: str) -> Vect
         unknown = [key for key in values if key not in names]
         if unknown:
             raise InvalidArgument(f"`{name}` must name {what}s of the model, and {unknown[0]} is none")
-        found = np.zeros(n)
+        found = np.full(n, others)
         found[[names[key] for key in values]] = list(values.values())
         values = found
-    return finite(name, values, (n,), f"one a {what}")
+    given = floats(name, values)
+    if given.shape != (n,) or np.isnan(given).any() or (np.ndim(others) == 0 and np.isinf(given).any()):
+        return finite(name, given, (n,), f"one a {what}")  # that says what is wrong
+    return given
 
 
 def program_of(model: Any) -> tuple[LinearProgram, Own]:
@@ -176,16 +219,27 @@ def _of_highs(highs: highspy.Highs) -> LinearProgram:
     parts = [np.array(part) for part in (lp.a_matrix_.value_, lp.a_matrix_.index_, lp.a_matrix_.start_)]
     shape = lp.num_row_, lp.num_col_
     matrix = (sparse.csc_array if by_columns else sparse.csr_array)(tuple(parts), shape=shape)
-    lower, upper, whole = np.array(lp.col_lower_), np.array(lp.col_upper_), 0
+    lower, upper, whole = np.array(lp.col_lower_), np.array(lp.col_upper_), np.zeros(lp.num_col_, dtype=bool)
+    n_whole = 0
     if lp.integrality_:
         semi = np.array([one in (kinds.kSemiContinuous, kinds.kSemiInteger) for one in lp.integrality_])
         lower, upper = np.where(semi, np.minimum(lower, 0.0), lower), np.where(semi, np.maximum(upper, 0.0), upper)
-        whole = sum(one != kinds.kContinuous for one in lp.integrality_)
+        whole = np.array([one == kinds.kInteger for one in lp.integrality_])
+        n_whole = int(sum(one != kinds.kContinuous for one in lp.integrality_))
     told = np.array(lp.col_cost_), lower, upper, np.array(lp.row_lower_), np.array(lp.row_upper_)
     rows, columns = _named(lp.row_names_, "r", shape[0]), _named(lp.col_names_, "c", shape[1])
     maximize = lp.sense_ == highspy.ObjSense.kMaximize
     return LinearProgram(
-        rows, columns, "objective", "", *told, sparse.csr_array(matrix), lp.offset_, maximize, n_whole=whole
+        rows,
+        columns,
+        "objective",
+        "",
+        *told,
+        sparse.csr_array(matrix),
+        lp.offset_,
+        maximize,
+        n_whole=n_whole,
+        whole=whole,
     )
 
 
