@@ -302,7 +302,7 @@ class ConicOracle(ConicConstraints):
         <HighsStatus.kOk: 0>
         >>> oracle = ConicOracle.from_model(highs)
         >>> round(notarize(oracle).lower, 9), round(notarize(oracle, {"need": 0.4}).lower, 9)
-        (1.5, 1.5)
+        (1.5, 1.2)
         """
         from oracle_opt.oracles.conic.linear_model import LinearModel  # that is made of this class
 
