@@ -14,6 +14,7 @@ from oracle_opt.cli import main
 from oracle_opt.errors import InvalidArgument, StoreMismatch
 from oracle_opt.problems import find
 from oracle_opt.study import Limits, Results, Study, archive, check_archive, compare_with, to_iohinspector
+from oracle_opt.study.analyses import Table
 from oracle_opt.study.archive import _rounded
 from oracle_opt.study.recipes import identity_of
 
@@ -163,3 +164,30 @@ def test_the_command_packs_checks_and_exports(study, tmp_path):
     assert runner.invoke(main, ["archive", "pack", str(tmp_path), "--out", str(file)]).exit_code == 2
     assert "--help" in runner.invoke(main, ["archive", "check", "-h"]).output
     assert "oracle-opt" in runner.invoke(main, ["-V"]).output
+
+
+def test_what_is_refused_everywhere_has_no_rank_and_is_named(study):
+    mine = study.filter(where=lambda runs: (runs["generator"] != "newton-bundle") | (runs["status"] == "REFUSED"))
+    refused = set(mine.runs["instance"][mine.runs["status"] == "REFUSED"])
+    ranks = mine.filter(instance=refused).ranks(tau=1e-2)
+    assert set(ranks.data["generator"]) == {"level-set", "kelley"}
+    assert "Left out, as refused everywhere: newton-bundle." in ranks.caption
+    without = mine.filter(instance=refused, generator=("level-set", "kelley")).ranks(tau=1e-2)
+    assert ranks.data.equals(without.data)
+
+
+def test_a_table_for_papers_has_the_best_in_bold(study):
+    text = study.table(tau=1e-6).to_latex()
+    rows = [line for line in text.splitlines() if line.startswith("norm")]
+    assert len(rows) == 7
+    assert all(r"\textbf{" in row for row in rows)
+    assert any("--" in row for row in rows)
+    assert r"runs solved & " in text
+    assert text.count(r"\begin") == text.count(r"\end") == 2
+    escaped = Table(pd.DataFrame({"a_b": ["50 %"], "c": [1.5e-7]}), "T", "x < 1", compared=("c",)).to_latex()
+    assert r"a\_b & c \\" in escaped
+    assert r"50 \% & \textbf{$1.5 \cdot 10^{-7}$} \\" in escaped
+
+
+def test_curves_end_a_decade_below_the_accuracy(study):
+    assert study.curves().y_limits[0] == min(TAU) / 10

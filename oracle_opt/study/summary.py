@@ -126,7 +126,7 @@ def table_of_results(dataset: Dataset, results: Results, *, train: float, C: flo
         share = "" if len(reached) == len(group) else f" ({len(reached)}/{len(group)})"
         table.add_row(
             escape(generator),
-            spread(group["n_calls"], "{:.1f}"),
+            ("" if (group["status"] == Status.CONVERGED.name).all() else "> ") + spread(group["n_calls"], "{:.1f}"),
             *([spread(reached, "{:.1f}") + share if reached else "-"] if single_cut else []),
             *([spread(group["inner_steps"], "{:.0f}")] if inner else []),
             spread(group["oracle_seconds"], "{:.3f}"),

@@ -55,8 +55,9 @@ def curves(results: Runs, *, cost: str = "calls", test: str = "certified") -> Cu
         words.append(f"{number(never, 'run')} never had a finite gap; such a generator has no curve there.")
     if left_out:
         words.append(f"{number(left_out, 'run')} left out: refused or ended by an exception.")
+    data = together(parts)
     return Curves(
-        together(parts),
+        data,
         f"Convergence: {GAPS[test]} (test '{test}')",
         cost_in_words(cost, results.runs["clock"]),
         GAPS[test],
@@ -66,6 +67,8 @@ def curves(results: Runs, *, cost: str = "calls", test: str = "certified") -> Cu
         kind="line" if cost == "calls" else "steps",
         threshold=finest,
         order=results.order,
+        # runs are stopped at the finest accuracy: a gap far below it is luck, and would squeeze all others
+        y_limits=(finest / 10, 2 * float(data[["y", "high"]].max().max())) if len(data) else None,
     )
 
 

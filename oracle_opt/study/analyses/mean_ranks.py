@@ -96,9 +96,9 @@ def ranks(
     """Rank the generators on every problem, and test which mean ranks are told apart.
 
     `cost`, `tau`, `test` and `seeds` are as in `Results.profile`, with one accuracy. Generators that do not solve a
-    problem share the last rank. The tests take problems for independent of each other, which seeds of the same instance
-    hardly are; so the median is taken by default. `alpha` is the probability of telling any two apart that are alike.
-    Two generators and 6 problems are needed.
+    problem share the last rank; one that is refused everywhere has none. The tests take problems for independent of
+    each other, which seeds of the same instance hardly are; so the median is taken by default. `alpha` is the
+    probability of telling any two apart that are alike. Two generators and 6 problems are needed.
 
     Notes
     -----
@@ -116,15 +116,17 @@ def ranks(
     alpha = real("alpha", alpha, above=0.0, below=1.0)
     tau = accuracy(results, tau)
     costs = problem_costs(results, cost=cost, tau=tau, test=test, seeds=seeds)
-    at_least_two(costs.table, "ranks")
-    times = costs.table.to_numpy()
+    refused = [name for name in costs.table if costs.counts.loc[name, "refused"] == costs.counts.loc[name, "runs"]]
+    served = costs.table.drop(columns=refused)
+    at_least_two(served, "ranks")
+    times = served.to_numpy()
     n, k = times.shape
     if n < FEWEST:
         hint = "; with seeds='each' every seed is a problem" if seeds == "median" and len(results.runs) > n * k else ""
         raise InvalidArgument(f"`results` must hold at least {FEWEST} problems for ranks, got {n}{hint}")
     table = ranks_of(times)
     order = np.argsort(table.mean(axis=0), kind="stable")
-    names = [costs.table.columns[i] for i in order]
+    names = [served.columns[i] for i in order]
     times, table = times[:, order], table[:, order]
     places = list(combinations(range(k), 2))
     p = [wilcoxon_p(log_ratios(times[:, i], times[:, j])) for i, j in places]
@@ -137,6 +139,8 @@ def ranks(
         f"Mean ranks over {n} problems; bars join generators of whom no two are told apart by Wilcoxon's signed-rank "
         f"test with Holm's correction at {alpha:g}. Friedman's test of all: p = {overall:.2g}."
     ]
+    if refused:
+        sentences.append(f"Left out, as refused everywhere: {', '.join(refused)}.")
     if overall > alpha:
         sentences.append("It does not tell them from equal ones, so their order says little.")
     if n < FEW:

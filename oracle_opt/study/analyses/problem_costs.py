@@ -125,6 +125,8 @@ def unsolved_in_words(
     ends = [(int(counts[end].sum()), reason) for end, reason in reasons.items()]
     words = [f"{number(total, 'run')} {reason}" for total, reason in ends if total]
     sentences = [f"Counted as unsolved: {', '.join(words)}."] if words else []
+    if everywhere := list(counts.index[counts["refused"] == counts["runs"]]):
+        sentences.append(f"Refused everywhere: {', '.join(everywhere)}.")
     early = sum(path.status == "CONVERGED" and value == inf for path, value in zip(paths, costs, strict=True))
     if test != "certified" and early:
         sentences.append(

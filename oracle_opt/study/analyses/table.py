@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # What has a meaning to LaTeX, or another picture in its oldest font encoding.
+_LATEX = {letter: rf"\{letter}" for letter in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+    "≤": r"$\leq$",
+}
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|#$~])")
 
 
@@ -61,6 +71,33 @@ class Table:
         text = "\n".join((*lines, "", escape_markdown(f"{self.title}. {self.caption}"), ""))
         return _written(text, path)
 
+    def to_latex(self, path: os.PathLike[str] | str | None = None) -> str:
+        """Return the table in LaTeX, for the package booktabs; write it into the file `path`, if given.
+
+        A `table` with its caption, numbers at the right, the best of a row in bold, dashes for runs that are open.
+        """
+        head = " & ".join(escape_latex(str(name)) for name in self.data)
+        rows = [" & ".join(row) for row in self._cells(escape_latex, r"\textbf{{{}}}", _latex_number)]
+        if self.last:
+            rows += [r"\midrule", " & ".join(map(escape_latex, self.last))]
+        body = "\n".join(row if row.startswith(r"\midrule") else rf"{row} \\" for row in rows)
+        places = "".join("r" if self._numeric(name) else "l" for name in self.data)
+        lines = [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{escape_latex(f'{self.title}. {self.caption}')}}}",
+            rf"\begin{{tabular}}{{{places}}}",
+            r"\toprule",
+            rf"{head} \\",
+            r"\midrule",
+            body,
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+        return _written("\n".join(lines), path)
+
     def _repr_markdown_(self) -> str:
         """The table, which notebooks show."""
         return self.to_markdown()
@@ -91,6 +128,18 @@ class Table:
 def escape_markdown(text: str) -> str:
     """Let every character stand for itself in a cell of Markdown; line ends are spaces."""
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def escape_latex(text: str) -> str:
+    """Let every character stand for itself in LaTeX."""
+    return "".join(_LATEX.get(letter, letter) for letter in " ".join(text.split()))
+
+
+def _latex_number(value: Any) -> str:
+    """As `plain_number`, with powers of ten and a long dash."""
+    text = plain_number(value)
+    digits, e, power = text.partition("e")
+    return "--" if text == "-" else rf"${digits} \cdot 10^{{{int(power)}}}$" if e else text.replace("-", "$-$")
 
 
 def plain_number(value: Any) -> str:
