@@ -191,3 +191,24 @@ def test_a_table_for_papers_has_the_best_in_bold(study):
 
 def test_curves_end_a_decade_below_the_accuracy(study):
     assert study.curves().y_limits[0] == min(TAU) / 10
+
+
+def test_the_virtual_best_is_the_best_of_each_problem_at_each_accuracy(study):
+    both = study.with_virtual_best()
+    for tau in TAU:
+        table = both.table(tau=tau).data
+        best = table[list(study.order)].min(axis=1)
+        assert (table["virtual best"] == best).all()
+    assert both.ranks(tau=1e-2).data["generator"].iloc[0] == "virtual best"
+    assert both.means(tau=1e-2).data.set_index("generator").loc["virtual best", "over the best"] == 1.0
+    with pytest.raises(InvalidArgument, match="seconds"):
+        both.profile(cost="total seconds")
+    with pytest.raises(InvalidArgument, match="virtual best"):
+        both.with_virtual_best()
+
+
+def test_intervals_of_means_hold_the_ratio(study):
+    means = study.means(tau=1e-2).data
+    assert (means["from"] <= means["over the best"] + 1e-12).all()
+    assert (means["over the best"] <= means["to"] + 1e-12).all()
+    assert (means[["from", "to"]].to_numpy()[means["over the best"] == 1.0] == 1.0).all()

@@ -16,6 +16,7 @@ from oracle_opt.study.analyses import (
     mean_ranks,
     profiles,
     target_shares,
+    virtual_best,
 )
 from oracle_opt.study.records import KEY, RUN_COLUMNS, FinishedRun
 from oracle_opt.study.report import write_report
@@ -90,6 +91,7 @@ class Results(Runs):
     accuracy = gap_accuracy.accuracy
     correlations = gap_accuracy.correlations
     weights = gap_curves.weights
+    with_virtual_best = virtual_best.with_virtual_best
 
     @classmethod
     def read(cls, folder: os.PathLike[str] | str) -> Results:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oracle_opt.arguments import one_of, real
+from oracle_opt.arrays import Matrix
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.optional import require
 from oracle_opt.study.analyses.convergence import GAPS, WITHOUT, RunPath, accuracy, cost_in_words, run_paths
@@ -18,6 +19,9 @@ from oracle_opt.words import number
 
 if TYPE_CHECKING:
     from oracle_opt.study.runs import Runs
+
+
+DRAWS = 1000
 
 
 def means(
@@ -36,7 +40,8 @@ def means(
     `limit`; default is the limit of its runs, `max_calls` or `max_seconds`, and without one the table is refused.
     `cost`, `tau`, `test` and `seeds` are as in `Results.profile`, with one accuracy.
 
-    Beside the mean stand its ratio to the best mean, and the numbers of problems, and of runs solved, unsolved, ended
+    Beside the mean stand its ratio to the best mean, where 95 % of such ratios lie if the problems are drawn again
+    (bootstrap), and the numbers of problems, and of runs solved, unsolved, ended
     by an exception, refused and missing: the mean of a generator that solves little says little.
 
     References
@@ -61,19 +66,32 @@ def means(
                 "problems are solved"
             )
     times = np.where(unsolved, limits[:, None], times)
-    values = np.exp(np.log(np.maximum(1.0, times + shift)).mean(axis=0)) - shift
+    logs = np.log(np.maximum(1.0, times + shift))
+    values = np.exp(logs.mean(axis=0)) - shift
     frame = costs.counts.rename_axis("generator").reset_index()
     frame.insert(1, "mean", values)
     best = float(values.min())
     frame.insert(2, "over the best", values / best if best > 0 else np.nan)
-    frame.insert(3, "problems", len(times))
+    for place, end in enumerate(_intervals(logs, shift, int(values.argmin()))):
+        frame.insert(3 + place, ("from", "to")[place], end)
+    frame.insert(5, "problems", len(times))
     charged = "its limit" if limit is None else f"{limit:g}"
     return Table(
         frame,
         f"Shifted geometric means of {cost_in_words(cost, results.runs['clock'])} to {rounded(tau)}, test '{test}'",
         f"The shift is {shift:g}; a problem that is not solved is charged {charged}, and counted apart. "
+        f"From and to: 95 % of the ratios over the best, {DRAWS} times over problems drawn again. "
         f"{costs.sentences} The counts are of runs.",
     )
+
+
+def _intervals(logs: Matrix, shift: float, best: int) -> Matrix:
+    """Ends of 95 % of the ratios to the best mean, over problems that are drawn again (bootstrap)."""
+    drawn = np.random.default_rng(0).integers(0, len(logs), (DRAWS, len(logs)))
+    means = np.exp(logs[drawn].mean(axis=1)) - shift
+    with np.errstate(all="ignore"):
+        ends: Matrix = np.quantile(means / means[:, [best]], (0.025, 0.975), axis=0)
+    return ends
 
 
 def table(
