@@ -99,10 +99,9 @@ class LinearModel(ConicOracle):
         return ways[ways[1][1] < ways[0][1]][0]
 
     def both_ways(self, multipliers: Any) -> list[Vector]:
-        """Multipliers of the rows by the signs that were said, or both ways: either proves what it proves."""
+        """Multipliers of the rows with either sign, each of which proves what it proves: rays may have another."""
         d = _vector("multipliers", multipliers, self.program.rows, "row")
-        d = -d if self.maximizes else d
-        return [self._ways(sign * d)[0] for sign in ((1.0, -1.0) if self.signs is None else (SIGNS[self.signs],))]
+        return [self._lifted(d), self._lifted(-d)]
 
     def flat(self) -> ConicProblem:
         """The problem without its costs."""
@@ -122,8 +121,8 @@ class LinearModel(ConicOracle):
         ----------
         leaves : iterable of (lower, upper, multipliers)
             Bounds of the columns, or mappings of those that differ from the model's, and the duals of the leaf's
-            program, of any accuracy, or the ray that proves that it has no feasible point. Their signs are the oracle's
-            or, where it has none, the better of both ways.
+            program, of any accuracy, or the ray that proves that it has no feasible point. Of both signs the better
+            one counts.
 
         Returns
         -------
@@ -141,10 +140,14 @@ class LinearModel(ConicOracle):
         """A point in the order of the columns, or by their names."""
         return _vector("point", point, self.program.columns, "column")
 
+    def _lifted(self, d: Vector) -> Vector:
+        """The vector of the dual cone of what an increase of sides adds to the minimum."""
+        equal, high, low = self._rows()
+        return np.concatenate([-d[equal], np.maximum(-d[high], 0.0), np.maximum(d[low], 0.0)])
+
     def _ways(self, d: Vector) -> tuple[Vector, float]:
         """What an increase of sides adds to the minimum, as multipliers; and the share of what has the wrong sign."""
-        equal, high, low = self._rows()
-        y = np.concatenate([-d[equal], np.maximum(-d[high], 0.0), np.maximum(d[low], 0.0)])
+        (_, high, low), y = self._rows(), self._lifted(d)
         clipped = (np.abs(d)[high & ~low & (d > 0)]).sum() + (np.abs(d)[low & ~high & (d < 0)]).sum()
         r, A, (lower, upper) = (
             self.problem.c + self.problem.A.T @ y,

@@ -65,9 +65,13 @@ def proven_tree(oracle: LinearModel, leaves: Iterable[Leaf]) -> TreeBound:
         if (boxes[k][0] > boxes[k][1]).any():
             found[k] = np.inf
             continue
-        for y in oracle.both_ways(multipliers):
-            found[k] = max(found[k], _least(program, boxes[k], y))
-            found[k] = np.inf if _least(flat, boxes[k], y) > 0.0 else found[k]
+        ways = oracle.both_ways(multipliers)
+        if any(_about(flat, boxes[k], y) > 0.0 and _least(flat, boxes[k], y) > 0.0 for y in ways):
+            found[k] = np.inf
+            continue
+        about = [_about(program, boxes[k], y) for y in ways]
+        likely = [y for y, one in zip(ways, about, strict=True) if one == max(about)]
+        found[k] = max(_least(program, boxes[k], y) for y in likely)
     gap = _left_out(_rounded(*root, whole), np.array([b[0] for b in boxes]), np.array([b[1] for b in boxes]), whole)
     if gap is not None:
         names = [
@@ -86,21 +90,27 @@ def _rounded(lower: Vector, upper: Vector, whole: NDArray[np.bool_]) -> Ends:
     return np.where(whole, np.ceil(lower), lower), np.where(whole, np.floor(upper), upper)
 
 
+def _about(lagrangian: Lagrangian, box: Ends, y: Vector) -> float:
+    """The least value of the Lagrangian over a box, without a look at rounding."""
+    r, problem = lagrangian.problem.c + y @ lagrangian.A, lagrangian.problem
+    with np.errstate(invalid="ignore"):
+        least = np.where(r == 0.0, 0.0, r * np.where(r > 0.0, *box)).sum()
+    return float(least) - float(problem.b @ y) + problem.offset
+
+
 def _least(lagrangian: Lagrangian, box: Ends, y: Vector) -> float:
     """A lower bound of the Lagrangian over a box, with multipliers mended where a column has no end."""
     zero, domain = np.zeros(len(box[0])), Box(*box)
-    least = -np.inf
-    for one in (y, None):
-        if one is None:
-            one = mended_ends(lagrangian, domain, zero, y)
-        value, slope = lagrangian.at_ends(domain, zero, one)
+    for mend in (False, True):
+        y = mended_ends(lagrangian, domain, zero, y) if mend else y
+        value, slope = lagrangian.at_ends(domain, zero, y)
         with np.errstate(invalid="ignore"):
             ways = [np.where(r == 0.0, 0.0, r * end) for r in (slope.lower, slope.upper) for end in box]
         terms = np.min(ways, axis=0)
         if np.isfinite(terms).all():
             total = fsum([float(value.lower), *terms.tolist()])
-            return max(least, total - 2.0 * EPS * (float(np.abs(terms).sum()) * (1 + len(zero) * EPS) + abs(total)))
-    return least
+            return total - 2.0 * EPS * (float(np.abs(terms).sum()) * (1 + len(zero) * EPS) + abs(total))
+    return -np.inf
 
 
 def _left_out(root: Ends, lower: NDArray[Any], upper: NDArray[Any], whole: NDArray[np.bool_]) -> Ends | None:
