@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oracle_opt.cli_archive import archive
+from oracle_opt.cli_listings import JSON, as_json, list_datasets, list_generators, list_problems
 from oracle_opt.cli_outcome import INTERRUPTED, Worded, console_of, ended, refusals, results_of, say
 from oracle_opt.cli_verify import notarize as notarize_file
 from oracle_opt.cli_verify import verify as verify_file
@@ -148,6 +149,7 @@ def study(
         str | None, typer.Option(metavar="I/N", help="Do every N-th run, from the I-th on, and write no report.")
     ] = None,
     log: Annotated[bool, typer.Option("--log", help="Say each finished run in a line on standard error.")] = False,
+    json: JSON = False,
 ) -> None:
     """Run a study of any generators on any instances, and write its report.
 
@@ -168,7 +170,9 @@ def study(
         say("interrupted; finished runs are kept: run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None
     console = console_of()
-    if part is None and results.runs["n_calls"].any():
+    if json:
+        as_json(results.runs.drop(columns=["traceback"]).to_dict("records"))
+    elif part is None and results.runs["n_calls"].any():
         table = results.table(tau=results.tau[-1])
         words = table.data.replace(float("inf"), float("nan")).to_string(
             index=False, na_rep="-", float_format="{:g}".format
@@ -196,7 +200,7 @@ def report(
 
 
 @main.command()
-def doctor() -> None:
+def doctor(json: JSON = False) -> None:
     """Show the versions of the packages, and solve three small problems: paste it into a report.
 
     The exit status is 1 if something is broken.
@@ -204,68 +208,12 @@ def doctor() -> None:
     from oracle_opt.doctor import examine
 
     diagnosis = examine()
-    console_of().print(str(diagnosis), highlight=False, markup=False, soft_wrap=True)
+    if json:
+        as_json({"healthy": diagnosis.healthy, "lines": str(diagnosis).splitlines()})
+    else:
+        console_of().print(str(diagnosis), highlight=False, markup=False, soft_wrap=True)
     if not diagnosis.healthy:
         raise typer.Exit(1)
-
-
-@main.command(name="generators")
-def list_generators() -> None:
-    """List the query-point generators."""
-    from rich.table import Table
-
-    from oracle_opt.study import GENERATORS
-
-    table = Table("name", "class", "what it is", box=None, pad_edge=False)
-    for name, kind in GENERATORS.items():
-        table.add_row(name, kind.__name__, (kind.__doc__ or "").strip().split("\n")[0])
-    console_of().print(table, highlight=False)
-
-
-@main.command(name="datasets")
-def list_datasets() -> None:
-    """List the data sets and precomputed kernels known by name, and where each would come from."""
-    from rich.table import Table
-
-    from oracle_opt.datasets import available
-    from oracle_opt.datasets.kernel_data import kernel_places
-
-    table = Table("name", "points", "features", "+1 / -1", "from", "what it is", box=None, pad_edge=False)
-    for column in table.columns[1:4]:
-        column.justify = "right"
-    for row in available():
-        classes = "" if row.n_positive is None else f"{row.n_positive} / {row.n - row.n_positive}"
-        table.add_row(row.name, str(row.n), str(row.d), classes, row.place, row.description)
-    kernels = Table("precomputed kernels", "from", box=None, pad_edge=False)
-    for name, place in kernel_places().items():
-        kernels.add_row(name, place)
-    console = console_of(180)
-    console.print(table, highlight=False)
-    console.print()
-    console.print(kernels, highlight=False)
-
-
-@main.command(name="problems")
-def list_problems(
-    family: Annotated[str | None, typer.Argument(help="Such as nonsmooth.", show_default="all")] = None,
-) -> None:
-    """List the problems known by name: variables, optimum, the gap proven of each, or why it is not at hand."""
-    from rich.table import Table
-
-    from oracle_opt.problems.certification import listings, where_stored
-
-    with refusals():
-        lines = listings(family)
-    table = Table(
-        "name", "n", "optimum", "proven gap", "calls", "by", "certificate", "source", box=None, pad_edge=False
-    )
-    for column in table.columns[1:5]:
-        column.justify = "right"
-    for line in lines:
-        table.add_row(*line)
-    console = console_of(250)
-    console.print(table, highlight=False)
-    say(where_stored())
 
 
 @main.command()
@@ -290,6 +238,9 @@ def certify(
             raise typer.Exit(1)
 
 
+main.command(name="generators")(list_generators)
+main.command(name="datasets")(list_datasets)
+main.command(name="problems")(list_problems)
 main.command(name="verify")(verify_file)
 main.command(name="notarize")(notarize_file)
 

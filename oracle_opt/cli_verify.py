@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from oracle_opt.cli_listings import JSON, as_json
+
 if TYPE_CHECKING:
     from oracle_opt.oracle import Oracle
     from oracle_opt.oracles import ConicOracle
@@ -32,6 +34,7 @@ def verify(
     model: Annotated[
         Path | None, typer.Option(metavar="MODEL", help="MPS or LP file that it is of, in place of --problem.")
     ] = None,
+    json: JSON = False,
 ) -> None:
     """Check the certificate of a run in exact arithmetic: say what holds, or the first line that does not.
 
@@ -67,7 +70,11 @@ def verify(
             raise typer.Exit(2) from None
         typer.echo(f"does not hold: {trouble}")
         raise typer.Exit(1) from None
-    typer.echo(verdict)
+    if json:
+        ends = {name: getattr(verdict, name) for name in ("lower", "upper", "gap", "n_given", "value_proven", "proven")}
+        as_json(ends | {"words": str(verdict)})
+    else:
+        typer.echo(verdict)
     if oracle is not None and not verdict.proven:
         raise typer.Exit(GIVEN)
 

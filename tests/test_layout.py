@@ -25,6 +25,7 @@ OUTER = {
     "doctor",
     "cli.py",
     "cli_archive.py",
+    "cli_listings.py",
     "cli_outcome.py",
     "cli_verify.py",
     "command.py",
@@ -226,7 +227,7 @@ BUDGET = {
     "lines of the core": 25_200,
     "lines of the kernels": 20_000,
     "lines of the programs": 16_200,
-    "lines of the study": 12_500,
+    "lines of the study": 12_600,
     "files shipped": 462,
     "lines of tests": 58_900,
 }
