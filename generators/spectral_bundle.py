@@ -326,9 +326,7 @@ class SpectralBundle(QueryPointGenerator):
     def _minimized(self, model: StructuredModel, y: Vector, floor: float) -> tuple[SpectralPoint, Model]:
         """The solution of the master, with its point and what that predicts kept, and the form of the model it used."""
         if self._whole is not None:
-            done, self._weight, self._multiplier = minimize_within(
-                self._ball, y, model, self._weight, self._multiplier, floor
-            )
+            done, self._multiplier = minimize_within(self._ball, y, model, self._weight, self._multiplier, floor)
             self._point, self._decrease = (y + done.s, done.decrease) if done.decrease > 0 else (y, 0.0)
             return done, model
         hessian = self._curvature(model.told, y)

@@ -12,8 +12,6 @@ INSIDE = 1.0 - 1e-12  # of the radius: as far out as a point may be
 SURFACE = 1e-7  # distance from the surface, in radii, that counts as none
 SEARCHES = 12
 LOSS = 1e6  # of the bound, in units of the accuracy of the master, that ends the search for a multiplier
-TRUE = 0.5  # a master whose solution has less than this share of the decrease that its multipliers allow is not solved
-RAISE = 30.0  # factor of the weight after one that is not
 
 
 @dataclass(frozen=True)
@@ -40,31 +38,27 @@ def step_within(ball: PromisedBall, y: Vector, done: SpectralPoint) -> tuple[Vec
 
 def minimize_within(
     ball: PromisedBall, y: Vector, model: StructuredModel, weight: float, multiplier: float, floor: float
-) -> tuple[SpectralPoint, float, float]:
-    """Minimize a model plus ``weight / 2 norm(s)^2`` over the steps from y that stay in the ball.
+) -> tuple[SpectralPoint, float]:
+    """Minimize a model plus ``weight / 2 norm(s)^2`` over the steps from y that stay in the ball: its multiplier, too.
 
     See docs/theory_cones.md, "The matrix whole", for the `multiplier` of a step that would leave it.
     """
     m, away, told = len(y), y - ball.center, model.told
-    found: tuple[SpectralPoint, float, float] | None = None
+    found: tuple[SpectralPoint, float] | None = None
     lower, upper, last = 0.0, np.inf, (0.0, 0.0)
     for _ in range(SEARCHES):
         pull = multiplier * away
         turned = replace(model, told=replace(told, b=told.b + pull), slopes=model.slopes + pull)
         done = minimize_spectral(turned, (weight + multiplier) * np.eye(m), floor=floor)
-        square = 0.5 * float(done.s @ done.s)
-        reached = -_height(model, done.s)
-        if reached - float(pull @ done.s) - (weight + multiplier) * square < TRUE * done.decrease - floor:
-            weight *= RAISE
-            continue
         far = float(np.linalg.norm(away + done.s)) / ball.radius
         if abs(far - 1.0) <= SURFACE:
             z = away + done.s
             s = z * (INSIDE / max(far, INSIDE)) - away
             decrease = -_height(model, s) - 0.5 * weight * float(s @ s)
-            return replace(done, s=s, decrease=decrease), weight, multiplier
+            return replace(done, s=s, decrease=decrease), multiplier
         if far <= INSIDE:
-            found, upper = (replace(done, decrease=reached - weight * square), weight, multiplier), multiplier
+            decrease = -_height(model, done.s) - 0.5 * weight * float(done.s @ done.s)
+            found, upper = (replace(done, decrease=decrease), multiplier), multiplier
             # over the ball the minorant is lower than here by the multiplier times the way to the surface
             loss = multiplier * far * (1.0 - far) * ball.radius**2 if multiplier else 0.0
             if loss <= LOSS * floor:
@@ -79,7 +73,7 @@ def minimize_within(
         multiplier = max(multiplier, weight) * far**power
         if not lower < multiplier < upper:
             multiplier = np.sqrt(max(lower, 1e-3 * upper) * upper) if np.isfinite(upper) else 10.0 * lower
-    return found or (replace(done, decrease=0.0), weight, multiplier)
+    return found or (replace(done, decrease=0.0), multiplier)
 
 
 def _height(model: Model, s: Vector) -> float:

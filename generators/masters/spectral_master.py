@@ -20,7 +20,6 @@ from oracle_opt.generators.masters.spectral_models import SpectralModel, Structu
 
 REFINEMENTS = 3  # most corrections of the solution of a system
 PASSES = 4  # of corrections of the slope
-SHORT = 0.1  # a step of less than this share of the direction; three in a row are the work of rounding
 Model = SpectralModel | StructuredModel
 System = tuple[tuple[Matrix, bool], Matrix]  # a factor, and the system
 
@@ -152,7 +151,6 @@ def minimize_spectral(
     V, eta = np.eye(r) / (r + n), np.full(n, 1.0 / (r + n))
     hessian, factor = definite_factor(hessian)
     s, t = _start(model, hessian, factor, V, eta)
-    short = 0
     for _ in range(max_steps):
         seconds_left()
         F, affine = model.at(s)
@@ -176,8 +174,7 @@ def minimize_spectral(
         if not d.is_finite():
             break
         share = newton.length(d)
-        short = short + 1 if share < SHORT else 0
-        if not share > 1e-8 or short == 3:  # rounding
+        if not share > 1e-8:  # rounding
             break
         s, t, V, eta = s + share * d.s, t + share * d.t, V + share * d.V, eta + share * d.eta
     total = float(np.trace(V)) + float(eta.sum())
