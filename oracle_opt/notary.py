@@ -16,7 +16,7 @@ from oracle_opt.proof.run_proof import RunProof
 from oracle_opt.proposal import Proposal
 
 
-def notarize(model: Oracle, multipliers: Any = None, point: Any = None) -> Certificate:
+def notarize(model: Any, multipliers: Any = None, point: Any = None, *, signs: str | None = None) -> Certificate:
     """Certify the bound that multipliers prove, whoever found them and however exact they are.
 
     Nothing of the other solver is believed: the bound is counted from the data of the problem, as are the value of a
@@ -24,15 +24,18 @@ def notarize(model: Oracle, multipliers: Any = None, point: Any = None) -> Certi
 
     Parameters
     ----------
-    model : Oracle
-        A `ConicOracle`, such as `ConicOracle.from_model` makes of a file or of a model of another package; a
-        `BendersOracle` or `LagrangianOracle`, or another one with a `proposed_by`.
+    model : Oracle, path or model of another package
+        An MPS or LP file, or a model of highspy, linopy, Pyomo or cvxpy, as `ConicOracle.from_model` takes; a
+        `TwoStageProblem`; a `ConicOracle`, `BendersOracle` or `LagrangianOracle`, or another one with a `proposed_by`.
+        The certificate of a model is verified on the oracle that `from_model`, or `BendersOracle`, makes of it.
     multipliers : array_like or mapping, optional
         Of a `ConicOracle` one a row of A, or of a model by the names of its rows; by default those that the model has
         of its own solver. Of a `BendersOracle` a line a scenario with one a row of the second stage, of a
         `LagrangianOracle` one a relaxed constraint.
     point : array_like of shape (n,) or mapping, optional
         The other solver's point, brought into the domain.
+    signs : {'highs', 'gurobi', 'negated'}, optional
+        Of the multipliers of a model, as `ConicOracle.from_model` says; by default as they tell.
 
     Returns
     -------
@@ -56,6 +59,8 @@ def notarize(model: Oracle, multipliers: Any = None, point: Any = None) -> Certi
     >>> round(certificate.lower, 9), certificate.verify(oracle).proven
     (1.5, True)
     """
+    if not isinstance(model, Oracle):
+        model = _oracle_of(model, signs)
     check_oracle(model)
     proposal = model.proposed_by(multipliers, point)
     oracle, minorant = proposal.oracle or model, proposal.minorant
@@ -78,6 +83,13 @@ def notarize(model: Oracle, multipliers: Any = None, point: Any = None) -> Certi
     if proof is None:
         raise InvalidCertificate("there is nothing to certify: the value at the given multipliers is infinite")
     return proof.certificate(None, lower, inf, facts)
+
+
+def _oracle_of(model: Any, signs: str | None) -> Oracle:
+    """The oracle of a model that is none."""
+    from oracle_opt.oracles import BendersOracle, ConicOracle, TwoStageProblem  # only here: the core knows no oracle
+
+    return BendersOracle(model) if isinstance(model, TwoStageProblem) else ConicOracle.from_model(model, signs)
 
 
 class _GivenPoint(QueryPointGenerator):

@@ -15,8 +15,12 @@ import oracle_opt
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("oracle_opt", "oracles", "generators")
-# The core imports no generator but on first use: where `minimize` is given none, or words, it asks these.
-HOOKS = {("oracle_opt", "run.py"): ("oracle_opt.generators.sequel", "oracle_opt.study.methods")}
+# The core imports no generator and no oracle but on first use: where `minimize` is given none, or words, and where
+# `notarize` is given a model of another package.
+HOOKS = {
+    ("oracle_opt", "run.py"): ("oracle_opt.generators.sequel", "oracle_opt.study.methods"),
+    ("oracle_opt", "notary.py"): ("oracle_opt.oracles",),
+}
 OUTER = {
     "datasets",
     "problems",

@@ -6,9 +6,9 @@ import pytest
 from scipy import sparse
 from typer.testing import CliRunner
 
-from oracle_opt import Certificate, InvalidCertificate, notarize
+from oracle_opt import Certificate, InvalidArgument, InvalidCertificate, notarize
 from oracle_opt.cli import main
-from oracle_opt.oracles import ConicOracle
+from oracle_opt.oracles import BendersOracle, ConicOracle, TwoStageProblem
 from oracle_opt.oracles.conic.linear_tree import _left_out
 
 
@@ -284,3 +284,18 @@ def test_the_command_writes_what_verify_takes(tmp_path):
     done = run("notarize", model, "--duals", given, "--out", out, "--signs", "highs")
     assert (done.exit_code, done.output) == (0, "no point is feasible: the ray proves it of the model\n")
     assert run("verify", out, "--model", model).exit_code == 1
+
+
+def test_notarize_takes_the_model_itself(tmp_path):
+    highs = program(3)
+    value, duals, _ = solved(highs)
+    highs.writeModel(str(tmp_path / "model.mps"))
+    made = [notarize(highs, duals), notarize(tmp_path / "model.mps", duals, signs="highs"), notarize(highs)]
+    assert [one.lower for one in made] == pytest.approx([value] * 3, rel=1e-6)
+    assert made[1].verify(ConicOracle.from_model(tmp_path / "model.mps")).proven
+    stages = TwoStageProblem([1.0], [2.0], [[1.0]], [[1.0]], 3.0, np.inf, [], x_upper=5.0)
+    bound = notarize(stages, [[1.0]])
+    assert bound.lower == pytest.approx(3.0)
+    assert bound.verify(BendersOracle(stages)).proven
+    with pytest.raises(InvalidArgument, match="model"):
+        notarize(object(), [1.0])
