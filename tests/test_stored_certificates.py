@@ -12,8 +12,7 @@ from oracle_opt import problems
 from oracle_opt.arrays import digest
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.cli import main
-from oracle_opt.problems.certification import LARGEST, certificate_name
-from oracle_opt.problems.proofs import TABLE, read_proofs
+from oracle_opt.problems.certification import LARGEST, TABLE, certificate_name, read_proofs
 
 FOLDER = ROOT / "tests" / "problem_certificates"
 STORED = sorted(FOLDER.rglob("*.gz"))
