@@ -94,7 +94,7 @@ def change(*path, to):
     ("edit", "match"),
     [
         pytest.param(change(0, "lower", to="nan"), "line 1, the header", id="nan"),
-        pytest.param(change(0, "upper", to="inf"), "line 1, the header", id="inf"),
+        pytest.param(change(0, "upper", to="inf"), "the incumbent: `upper` is another", id="inf"),
         pytest.param(change(0, "lower", to="-0x1p+9999"), "line 1, the header", id="overflow"),
         pytest.param(change(0, "lower", to=1.5), "line 1, the header", id="decimal"),
         pytest.param(change(0, "gap", to="0x0p+0"), "line 1, the header: `gap`", id="gap"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from oracle_opt.arrays import Vector
 from oracle_opt.domains import Domain
@@ -22,7 +23,7 @@ from oracle_opt.oracles.conic.dual_vector import FIRST, VECTOR
 from oracle_opt.oracles.conic.half_spaces import extent_of
 from oracle_opt.oracles.conic.lagrangian import MULTIPLIERS, Lagrangian
 from oracle_opt.oracles.conic.quadratic import POINT, Quadratic, enclosed
-from oracle_opt.oracles.conic.row_matrix import consecutive
+from oracle_opt.oracles.conic.row_matrix import consecutive, row_norms
 from oracle_opt.oracles.conic.rows import rows_of
 from oracle_opt.oracles.conic.semidefinite import PositiveSemidefinite
 from oracle_opt.proof.affine_excess import affine_excess, excess_of
@@ -181,7 +182,12 @@ def held_multipliers(problem: ConicProblem, held: NDArray[np.intp], x: Vector, s
         from scipy.optimize import lsq_linear  # only here: it takes a while to load
 
         lower = np.where(free[active], -np.inf, 0.0)
-        y[held[active]] = lsq_linear(rows[active].T, -slope, (lower, np.inf)).x
+        units, size = row_norms(rows[active]), float(np.abs(slope).max(initial=0.0)) or 1.0
+        units = np.where(units > 0.0, units, 1.0)
+        scaled = sparse.diags_array(1.0 / units) @ rows[active]
+        with np.errstate(all="ignore"):
+            found = lsq_linear(scaled.T, -slope / size, (lower, np.inf)).x * size / units
+        y[held[active]] = np.where(np.isfinite(found), found, 0.0)
     return y
 
 
