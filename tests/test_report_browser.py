@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import study_parts
 from big_results import big_results
 from headless import PROGRAM, Browser
 from small_results import small_results
 
+from oracle_opt.study import Limits, Study
 from oracle_opt.study.records import FAILED
 from oracle_opt.study.results import Results
 
@@ -434,3 +436,21 @@ def test_a_big_study_opens(browser: Browser, tmp_path: Path) -> None:
     milliseconds = browser.run("(() => { const t = performance.now(); document.querySelector('.bar select')"
                                ".dispatchEvent(new Event('change')); return performance.now() - t; })()")  # fmt: skip
     assert milliseconds < 5000
+
+
+def test_the_listing_runs_with_functions_and_methods_of_ones_own(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    methods = {"mine": study_parts.Forgetful(), "kelley": "kelley"}
+    instances = {"own": study_parts.pieces, "two": "two-stage(n=3, rows=4, scenarios=10, seed=0)"}
+    limits = Limits(calls=8)
+    first = Study(instances, methods, limits=limits, tau=0.5).run(tmp_path / "first", jobs=1, progress=False)
+    browser.open(first.report(tmp_path / "page.html"))
+    listing = browser.run("document.querySelector('#cite pre').textContent")
+    assert '"mine": "study_parts:Forgetful(' in listing
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Results] = {}
+    exec(listing.replace('run("folder")', 'run("folder", jobs=1, progress=False)'), found)
+    again = found["results"]
+    assert again.runs["n_calls"].tolist() == first.runs["n_calls"].tolist()
+    assert again.runs["instance"].tolist() == first.runs["instance"].tolist()

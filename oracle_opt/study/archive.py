@@ -21,7 +21,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.errors import InvalidArgument, StoreMismatch
 from oracle_opt.files import atomic_file, atomic_text
 from oracle_opt.optional import require
-from oracle_opt.study.records import KEY, RUN_COLUMNS, Limits
+from oracle_opt.study.records import BLANK, KEY, RUN_COLUMNS, Limits
 from oracle_opt.study.results import Results
 from oracle_opt.words import number, shown
 
@@ -142,7 +142,7 @@ def load(path: os.PathLike[str] | str) -> Results:
         if damaged:
             raise StoreMismatch(f"{path} is damaged: its {damaged[0]} are not those of its digest")
         runs, events = (pd.read_parquet(io.BytesIO(content[name])) for name in TABLES)
-        runs = runs.assign(**dict.fromkeys(DROPPED, ""))[list(RUN_COLUMNS)]
+        runs = runs.assign(**{name: blank for name, blank in BLANK.items() if name not in runs})[list(RUN_COLUMNS)]
         history = _history(runs, events)
     except StoreMismatch:
         raise

@@ -116,6 +116,12 @@ def method_of(generator: QueryPointGenerator) -> str:
     return ADDRESS.sub("", repr(generator))
 
 
+def module_of(generator: QueryPointGenerator) -> str:
+    """Where a class of one's own is imported from; nothing for those of the library."""
+    module = type(generator).__module__
+    return "" if module.split(".")[0] == "oracle_opt" else module
+
+
 def _pairs(
     argument: str, given: Mapping[str, object] | Iterable[object], *kinds: type
 ) -> Iterable[tuple[str | None, object]]:

@@ -46,6 +46,7 @@ BLANK: dict[str, Any] = {
     "recipe": "",
     "oracle": "",
     "method": "",
+    "module": "",  # of the class of the method, where that is one's own
     "version": "",
     "machine": "",
     "digest": "",

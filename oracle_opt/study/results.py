@@ -65,7 +65,8 @@ class Results(Runs):
     thread alone), or 'elapsed' if it says so or nothing; `seconds`, elapsed, and `processor_seconds` of the whole
     run; `start_value`, the first answer; the bounds and the `relative_gap` there; the known
     `optimum` and its error, NaN if none; `rtol`, `max_calls` and `max_seconds`, its limits; `recipe`, `oracle` and
-    `method`: what made the instance, the identity of its oracle, the generator with its parameters; `version` of this
+    `method`: what made the instance, the identity of its oracle, the generator with its parameters; `module`, where a
+    class of one's own is imported from; `version` of this
     library, `machine`; `digest` of all that decides the run. `certificate` says what that of the run proves: 'proven'
     from the data, 'given the cuts' where the oracle has no witness for them, 'none' where there is no finite bound,
     'refused' where it does not hold and the status is FAILED, and nothing where it was not verified.

@@ -21,6 +21,7 @@ class Runs:
     def __init__(
         self, runs: pd.DataFrame, history: pd.DataFrame, tau: Iterable[float], *, interrupted: bool = False
     ) -> None:
+        runs = runs if "module" in runs else runs.assign(module="")  # a column that came later
         for frame, name, columns in ((runs, "runs", RUN_COLUMNS), (history, "history", KEY)):
             missing = [column for column in columns if column not in frame.columns]
             if missing:

@@ -22,7 +22,7 @@ from oracle_opt.study.answers import is_same
 from oracle_opt.study.grid import run_groups
 from oracle_opt.study.lanes import Group, Ledger
 from oracle_opt.study.progress_bar import ProgressBar, judge, warn_of_first, warn_of_load
-from oracle_opt.study.recipes import Named, method_of, named_generators, named_instances
+from oracle_opt.study.recipes import Named, method_of, module_of, named_generators, named_instances
 from oracle_opt.study.records import FinishedRun, Limits, Settings
 from oracle_opt.study.results import Results, results_of
 from oracle_opt.study.store import RunStore
@@ -301,6 +301,7 @@ class Study:
                         "max_seconds": float("nan") if limits.seconds is None else float(limits.seconds),
                         "recipe": identity,
                         "method": method,
+                        "module": module_of(generator),
                         "digest": hashlib.blake2b(repr(decisive).encode(), digest_size=16).hexdigest(),
                     }
         return rows

@@ -79,12 +79,18 @@ function citation() {
 
   function update() {
     const runs = chosenRuns();
-    const word = (name) => JSON.stringify(name), list = (found) => `[${found.map(word).join(", ")}]`;
-    const methods = chosenGenerators().map((name) => `    ${word(name)}: ${word(different(runs.filter((run) => run.generator === name), "method"))},`);
+    const word = (name) => JSON.stringify(name);
+    const methods = chosenGenerators().map((name) => {
+      const own = runs.filter((run) => run.generator === name), module = different(own, "module");
+      return `    ${word(name)}: ${word((module ? `${module}:` : "") + different(own, "method"))},`;
+    });
+    // a function of one's own is named by its module, a problem of the library by what stands before the colon
+    const from = (name, recipe) => /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$/.test(recipe) ? recipe.replace(/\.(\w+)$/, ":$1") : recipe.includes(": ") ? recipe.split(": ")[0] : name;
+    const made = [...new Map(runs.map((run) => [run.instance, run.recipe ?? ""]))].map(([name, recipe]) => `    ${word(name)}: ${word(from(name, recipe))},`);
     part.words.textContent = `“${document.title}”, ${count(runs.length, "run")}, ${DATA.written}, by oracle_opt ${DATA.version}: every gap is proven by its run. ` +
-      "The same study again, with your own makers of instances that are no problems by name:";
-    listing.textContent = ["from oracle_opt.study import Limits, Study", "", "methods = {", ...methods, "}", "study = Study(",
-      `    ${list([...new Set(runs.map((run) => run.instance))])},`, "    methods,", `    seeds=[${NAMES.seed.join(", ")}],`,
+      "The same study again, where the modules of your own functions and methods can be imported:";
+    listing.textContent = ["from oracle_opt.study import Limits, Study", "", "methods = {", ...methods, "}", "instances = {", ...made, "}",
+      "study = Study(", "    instances,", "    methods,", `    seeds=[${NAMES.seed.join(", ")}],`,
       `    limits=Limits(calls=${Math.max(...runs.map((run) => run.max_calls))}),`, `    tau=[${DATA.tau.join(", ")}],`, ")", 'results = study.run("folder")'].join("\n");
   }
 

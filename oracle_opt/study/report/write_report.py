@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # Columns of the runs: as text that repeats, and as numbers with their digits.
 ENDS = ("family", "status", "certificate", "message", "traceback")
-TEXTS = (*KEY[:2], *ENDS, "recipe", "oracle", "method", "version", "machine")
+TEXTS = (*KEY[:2], *ENDS, "recipe", "oracle", "method", "module", "version", "machine")
 NUMBERS = {
     "n": 10,
     "n_calls": 10,
