@@ -233,6 +233,7 @@ BUDGET = {
     "lines of the programs": 16_200,
     "lines of the study": 12_600,
     "files shipped": 462,
+    "roundings counted by hand": 98,  # outside of proof/, where numbers know their error
     "lines of tests": 58_900,
 }
 
@@ -253,10 +254,13 @@ def test_the_budget_of_lines_is_kept() -> None:
     found = dict.fromkeys(BUDGET, 0) | {"files shipped": len(shipped)}
     for path in shipped:
         found[f"lines of the {door_of(path)}"] += path.read_bytes().count(b"\n")
+    apart = [path for path in shipped if "proof" not in path.parts]
+    found["roundings counted by hand"] = sum(path.read_text().count("EPS * (") for path in apart)
     found["lines of tests"] = sum(path.read_bytes().count(b"\n") for path in tests)
     print("; ".join(f"{found[name]:,} {name} of {budget:,}" for name, budget in BUDGET.items()))
     assert not over_budget(found), "\n".join(over_budget(found))
-    newcomer = {name: budget + (1 if name == "files shipped" else 100) for name, budget in BUDGET.items()}
+    few = ("files shipped", "roundings counted by hand")
+    newcomer = {name: budget + (0 if name == few[1] else 1 if name in few else 100) for name, budget in BUDGET.items()}
     assert not over_budget(newcomer)
     (words,) = over_budget(BUDGET | {"lines of the study": 20_000})
     assert f"take {20_000 - BUDGET['lines of the study']:,} away" in words

@@ -56,7 +56,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pages_of(site: Path) -> list[Path]:
-    return [path for path in site.resolve().rglob("*.html") if "_static" not in path.parts]
+    """Pages of the documentation: not the report of the archive, which has a test of its own."""
+    every = site.resolve().rglob("*.html")
+    return [path for path in every if "_static" not in path.parts and not path.name.startswith("archive-")]
 
 
 def html_of(site: Path, page: Path) -> Path:
@@ -213,3 +215,15 @@ def test_it_follows_a_dark_system(site: Path, browser: Browser) -> None:
     browser.open(site / "index.html", dark=True)
     assert light > 700
     assert browser.run(shade) < 150
+
+
+@needs_browser
+def test_the_archive_is_a_page_with_its_tables_and_curves(site: Path, tmp_path: Path) -> None:
+    page = site / "archive-2026.1.html"
+    assert page.name in (site / "archive.html").read_text(encoding="utf-8")
+    assert page.stat().st_size < 1_000_000
+    with Browser(tmp_path) as browser:
+        browser.open(page)
+        assert browser.run("document.querySelectorAll('#profile .curve').length") >= 12
+        assert "nonsmooth/CB2" in browser.run("document.querySelector('main').textContent")
+        assert browser.console == []

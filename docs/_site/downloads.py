@@ -14,6 +14,7 @@ NEEDS = 'This notebook needs `pip install "oracle-opt[all]"`.'
 COMMENT = re.compile(r"<!--.*?-->\n*", re.DOTALL)
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]+\)")
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
+VERSION = "2026.1"
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
@@ -38,17 +39,28 @@ def notebook(path: Path) -> nbformat.NotebookNode:
 
 
 def add_link(app: object, page: str, source: list[str]) -> None:
-    """Lead from the top of a page of the gallery to its notebook."""
+    """Lead from the top of a page of the gallery to its notebook, and from that of the archive to its runs."""
+    if page == "archive":
+        link = f'<p class="download"><a href="archive-{VERSION}.html">All runs of the archive {VERSION}</a></p>'
+        source[0] = source[0].replace("\n", f"\n\n{link}\n", 1)
     if is_example(page):
         file = f"{page.removeprefix('gallery/')}.ipynb"
         link = f'<p class="download"><a href="{file}" download>Download as a notebook</a></p>'
         source[0] = source[0].replace("\n", f"\n\n{link}\n", 1)
 
 
+def write_archive(folder: Path) -> Path:
+    """Write all runs of the archive that ships as a page: methods by instances, curves on hover, where each is made."""
+    from oracle_opt.study import archive
+
+    return archive(VERSION).report(folder / f"archive-{VERSION}.html", title=f"The archive {VERSION}")
+
+
 def write_files(app, error: Exception | None) -> None:
     """Put the notebooks and the Markdown of the pages beside what was made of them."""
     if error or app.builder.format != "html":
         return
+    write_archive(Path(app.outdir))
     for page in app.env.found_docs:
         path = Path(app.env.doc2path(page))
         if path.suffix == ".md":
