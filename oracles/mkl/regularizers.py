@@ -1,6 +1,5 @@
 """The regularizers that are shipped, with their conjugates: one function each, on floats and on fractions."""
 
-from decimal import Overflow
 from fractions import Fraction
 from math import inf, sqrt
 
@@ -97,7 +96,7 @@ class LpRegularizer(Regularizer):
         m = power / (power - 1)
         try:
             return (norm / weight).power(m) * weight / m
-        except Overflow:
+        except OverflowError:
             return None
 
     @property
@@ -215,7 +214,7 @@ class EntropyRegularizer(Regularizer):
         """The same on numbers of a proof."""
         try:
             return (s / self.weight).expm1().dot(np.broadcast_to(self.reference, s.x.shape)) * self.weight
-        except Overflow:
+        except OverflowError:
             return None
 
     def metric(self, d: Vector) -> Vector:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import oracle_opt
 from oracle_opt.clocks import kind_of_seconds
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.files import atomic_file
 from oracle_opt.line_styles import N_LOOKS, look
 from oracle_opt.optional import require
+from oracle_opt.study.machine import own_version
 from oracle_opt.study.records import KEY, RUN_COLUMNS
 from oracle_opt.study.report.analyses_data import LEVELS, WIDTH, areas_data, costs_data, ranks_data, traces_data
 from oracle_opt.study.report.curve_text import ALPHABET, BASE, INFINITE, UNKNOWN, ZERO, widths
@@ -86,7 +86,7 @@ def report_data(
     return {
         "title": title,
         "written": datetime.now(UTC).strftime("%d %B %Y"),
-        "version": oracle_opt.__version__,
+        "version": own_version(),
         "tau": list(results.tau),
         "seconds": kind_of_seconds(runs["clock"]),
         "interrupted": results.interrupted,
