@@ -22,7 +22,7 @@ _PARTS = {
     "kernels": (
         "Bank ConstantKernels FittedKernels FunctionKernel GaussianKernels GramBank JoinedBank KeptKernels "
         "KernelBank KernelList KernelRecipe MetricKernel PolynomialBank PolynomialKernels PrecomputedKernels "
-        "ProductBank RBFBank ShardedBank SklearnKernel Source simplemkl_bank uci_bank uci_bank_on_the_fly"
+        "ProductBank RBFBank ShardedBank SklearnKernel Source SubsetBank simplemkl_bank uci_bank uci_bank_on_the_fly"
     ),
     "lagrangian": (
         "FacilityLocationOracle GeneralizedAssignmentOracle HeldKarpOracle LagrangianOracle LightCuts "

@@ -341,6 +341,12 @@ CASES = {
     "GramBank": Case(GramBank, {"kernels": KERNELS}, {"normalize": FLAG}, skips=("dtype",)),
     "Bank": Case(O.Bank, {"source": BANK}, {"kernels": "none", "points": "none"}),
     "ProductBank": Case(O.ProductBank, {"distances": DISTANCES}),
+    "SubsetBank": Case(
+        O.SubsetBank,
+        {"X": RNG.normal(size=(8, 2)), "features": [[0, 1], [1]], "widths": [1.0, 2.0]},
+        {"widths": NUMBER},
+    ),
+    "SubsetBank.random": Case(O.SubsetBank.random, {"X": RNG.normal(size=(8, 2)), "n_kernels": 5}, {"largest": "none"}),
     "RBFBank": Case(
         O.RBFBank, {"X": RNG.normal(size=(8, 2)), "features": [[0, 1]], "widths": [[1.0, 2.0]]}, skips=("dtype",)
     ),

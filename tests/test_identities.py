@@ -47,6 +47,7 @@ from oracle_opt.oracles.kernels import (
     ProductBank,
     RBFBank,
     ShardedBank,
+    SubsetBank,
     simplemkl_bank,
     uci_bank,
     uci_bank_on_the_fly,
@@ -138,6 +139,16 @@ OTHERS = {
             {"check": "refuses or accepts"},
         ),
         OfBank(ProductBank.from_points, {"X": POINTS}, {"X": [np.where(np.eye(6, 3), POINTS + 1e-12, POINTS)]}),
+        OfBank(
+            SubsetBank,
+            {"X": POINTS, "features": [[0, 1, 2], [1]], "widths": [1.0, 2.0]},
+            {
+                "X": [ulp(POINTS, (4, 1)), sparse.csr_array(ulp(POINTS, (5, 2)))],
+                "features": [[[0, 1, 2], [2]], [[0, 1], [1]]],
+                "widths": [[1.0, 2.0001], [2.0, 1.0]],
+                "scale": [1.0],
+            },
+        ),
         OfBank(
             RBFBank,
             {"X": POINTS, "features": [[0, 1, 2], [1]], "widths": [[1.0, 2.0], [3.0]]},

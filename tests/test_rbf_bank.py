@@ -7,7 +7,7 @@ from scipy import sparse
 from oracle_opt import InvalidArgument, Status, minimize
 from oracle_opt.generators import LevelSet
 from oracle_opt.learn import MKLClassifier
-from oracle_opt.oracles import EntropyRegularizer, GMKLOracle, LpRegularizer, MKLOracle
+from oracle_opt.oracles import EntropyRegularizer, GMKLOracle, LpRegularizer, MKLOracle, SubsetBank
 from oracle_opt.oracles.kernels import GaussianKernels, GramBank, KernelList, RBFBank, uci_bank
 from oracle_opt.oracles.mkl import SMOMKL, NewtonMKL, solve_lp_mkl, solve_mkl
 from oracle_opt.oracles.svm import EpsilonInsensitive
@@ -264,3 +264,18 @@ def test_columns_whose_squares_overflow_are_named(size, where):
     ):
         with pytest.raises(InvalidArgument, match=r"`X` must have entries whose squares are finite, .* divide"):
             make()
+
+
+def test_kernels_on_random_subsets_are_those_of_their_features():
+    X = np.random.default_rng(3).normal(size=(9, 5))
+    X[:, 4] = 1.0  # a constant column is never drawn
+    bank = SubsetBank.random(X, 6, seed=2, scale=1.0)
+    again = SubsetBank.random(X, 6, seed=2, scale=1.0)
+    assert bank.n_kernels == 6
+    entries = bank.entries(np.arange(9), np.arange(9))
+    assert (entries == again.entries(np.arange(9), np.arange(9))).all()
+    masks = np.array([[True, False, True, False, False], [False, True, False, False, False]])
+    of_masks = SubsetBank(X, masks, [0.5, 2.0], scale=1.0).entries(np.arange(9), np.arange(9))
+    for k, (mask, s) in enumerate(zip(masks, (0.5, 2.0), strict=True)):
+        D = ((X[:, None, mask] - X[None, :, mask]) ** 2).sum(axis=2)
+        assert np.allclose(np.moveaxis(of_masks, -1, 0)[k], np.exp(-D / (2 * s * s)), rtol=1e-12)

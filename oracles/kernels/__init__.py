@@ -19,6 +19,7 @@ from oracle_opt.oracles.kernels.recipes.polynomial_kernels import PolynomialKern
 from oracle_opt.oracles.kernels.recipes.precomputed_kernels import PrecomputedKernels
 from oracle_opt.oracles.kernels.sharded_bank import ShardedBank
 from oracle_opt.oracles.kernels.source import Source
+from oracle_opt.oracles.kernels.subset_bank import SubsetBank
 
 __all__ = [
     "Bank",
@@ -44,6 +45,7 @@ __all__ = [
     "ShardedBank",
     "SklearnKernel",
     "Source",
+    "SubsetBank",
     "simplemkl_bank",
     "uci_bank",
     "uci_bank_on_the_fly",
