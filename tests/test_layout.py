@@ -233,7 +233,7 @@ BUDGET = {
     "lines of the programs": 16_200,
     "lines of the study": 12_600,
     "files shipped": 462,
-    "roundings counted by hand": 98,  # outside of proof/, where numbers know their error
+    "roundings counted by hand": 99,  # outside of proof/, where numbers know their error
     "lines of tests": 58_900,
 }
 

@@ -40,9 +40,6 @@ from oracle_opt.domains.programs import (
 from oracle_opt.domains.promised_bounds import PromisedBounds, checked_promised
 from oracle_opt.errors import InvalidArgument
 from oracle_opt.feasibility import allowed, within_bounds
-from oracle_opt.proof.extended import Extended
-from oracle_opt.proof.linear import half_space
-from oracle_opt.proof.number import Numbers
 
 if TYPE_CHECKING:
     from oracle_opt._highs_model import HighsProgram
@@ -325,17 +322,21 @@ class Polyhedron(Domain):
     def _proven(self, slope: Vector, u: Vector, v: Vector) -> float:
         """The bound on the minimum that multipliers of the inequalities and equations prove, rounded down."""
         rows, equations = np.flatnonzero(u), np.flatnonzero(v)
-        least: Numbers = Extended.of(0.0)  # where bounds are far, each digit of the reduced slope counts
-        reduced: Numbers = Extended.of(slope)
-        for A, b, y in (
-            (self.A[rows], self.b[rows], u[rows]),
-            (self.equality_matrix[equations], self.equality_rhs[equations], v[equations]),
-        ):
-            constant, pull = half_space(A, b, Extended.of(y))
-            least, reduced = least + constant, reduced + pull
-        # an equation that was found is less than its side by its width at most
-        least = least - Extended.of(np.maximum(-v[equations], 0.0)).dot(self._widths[equations])
-        return float((least + (reduced * self._least).minimum(reduced * self._most).sum()).below())
+        A, b, u = self.A[rows], self.b[rows], u[rows]
+        E, f, v = self.equality_matrix[equations], self.equality_rhs[equations], v[equations]
+        # as of `oracle_opt.proof.linear`, for any u >= 0 and v; once a query, so without its numbers, and where bounds
+        # are far, each digit of the reduced slope counts: in extended precision, where there is one
+        exact = np.longdouble
+        reduced = slope.astype(exact) + u.astype(exact) @ A + v.astype(exact) @ E
+        least = np.minimum(reduced * self._least, reduced * self._most).sum()
+        least -= u.astype(exact) @ b + v.astype(exact) @ f
+        # E z is f or, of an equation that was found, less by its width at most
+        least -= np.maximum(-v, 0.0).astype(exact) @ self._widths[equations]
+        # the terms of a reduced slope, then those of the minimum (u and v count as they are)
+        size = (np.abs(slope) + u @ np.abs(A) + np.abs(v) @ np.abs(E)) @ self._farthest
+        size += u @ np.abs(b) + np.abs(v) @ np.abs(f)
+        error = float(np.finfo(exact).eps) * (len(u) + len(v) + 0.5 * self.dimension + 4) * float(size)
+        return float(least) - error - EPS * (abs(float(least)) + error)
 
     def _without_remainders(self, slope: Vector, u: Vector, v: Vector, vertex: Vector) -> tuple[Vector, Vector]:
         """The multipliers nearest to these with reduced slopes 0, not HiGHS' tolerance, where the vertex is free."""
