@@ -6,6 +6,7 @@ import inspect
 import json as json_format
 from dataclasses import asdict
 from difflib import get_close_matches
+from math import isfinite
 from typing import Annotated, Any
 
 import typer
@@ -16,8 +17,16 @@ JSON = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
 
 
 def as_json(found: Any) -> None:
-    """Write plain data."""
-    typer.echo(json_format.dumps(found, indent=2, default=str))
+    """Write plain data; what is infinite or no number is null, as JSON has neither."""
+    typer.echo(json_format.dumps(_finite(found), indent=2, default=str, allow_nan=False))
+
+
+def _finite(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {name: _finite(value) for name, value in found.items()}
+    if isinstance(found, list | tuple):
+        return [_finite(value) for value in found]
+    return None if isinstance(found, float) and not isfinite(found) else found
 
 
 def generator_names(incomplete: str) -> list[str]:

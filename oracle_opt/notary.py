@@ -9,7 +9,7 @@ from oracle_opt.checks import check_oracle
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
 from oracle_opt.domains import Domain
 from oracle_opt.driver import minimize
-from oracle_opt.errors import Exhausted, InvalidCertificate
+from oracle_opt.errors import Exhausted, InvalidArgument, InvalidCertificate
 from oracle_opt.generator import Minorant, QueryPointGenerator, Step
 from oracle_opt.oracle import Oracle
 from oracle_opt.proof.run_proof import RunProof
@@ -61,6 +61,8 @@ def notarize(model: Any, multipliers: Any = None, point: Any = None, *, signs: s
     """
     if not isinstance(model, Oracle):
         model = _oracle_of(model, signs)
+    elif signs is not None:
+        raise InvalidArgument("`signs` are of a file or a model of another package; an oracle knows those of its own")
     check_oracle(model)
     proposal = model.proposed_by(multipliers, point)
     oracle, minorant = proposal.oracle or model, proposal.minorant
@@ -89,7 +91,11 @@ def _oracle_of(model: Any, signs: str | None) -> Oracle:
     """The oracle of a model that is none."""
     from oracle_opt.oracles import BendersOracle, ConicOracle, TwoStageProblem  # only here: the core knows no oracle
 
-    return BendersOracle(model) if isinstance(model, TwoStageProblem) else ConicOracle.from_model(model, signs)
+    if not isinstance(model, TwoStageProblem):
+        return ConicOracle.from_model(model, signs)
+    if signs is not None:
+        raise InvalidArgument("`signs` must be left out for a TwoStageProblem: duals are what a side adds to its cost")
+    return BendersOracle(model)
 
 
 class _GivenPoint(QueryPointGenerator):

@@ -59,7 +59,7 @@ def test_single_precision_keeps_the_side_of_each_accuracy():
 
 def test_fifty_damaged_files_are_refused(study, tmp_path):
     whole = study.save(tmp_path / "mine.runs").read_bytes()
-    rng = np.random.default_rng(0)
+    rng, n_refused = np.random.default_rng(0), 0
     for k in range(50):
         damaged = bytearray(whole)
         if k % 3 == 0:
@@ -71,10 +71,19 @@ def test_fifty_damaged_files_are_refused(study, tmp_path):
         try:
             assert Results.load(tmp_path / "damaged.runs").runs.equals(Results.load(tmp_path / "mine.runs").runs)
         except StoreMismatch:
-            continue
+            n_refused += 1
+    assert n_refused >= 48
     for missing in ("nothing.runs", "."):
         with pytest.raises(StoreMismatch):
             Results.load(tmp_path / missing)
+
+
+def test_runs_that_were_all_refused_are_kept(study, tmp_path):
+    refused = study.filter(generator="newton-bundle", where=lambda runs: runs["status"] == "REFUSED")
+    for seconds in (True, False):
+        back = Results.load(refused.save(tmp_path / "refused.runs", seconds=seconds))
+        assert set(back.runs["status"]) == {"REFUSED"}
+        assert len(back) == len(refused) > 0
 
 
 def rewritten(path, change):
@@ -118,6 +127,9 @@ def test_the_archive_that_ships_is_compared_with_at_its_limits(tmp_path):
     other = Results(part.runs.assign(oracle="another"), part.history, part.tau)
     with pytest.raises(InvalidArgument, match=r"another problem called two-stage"):
         compare_with(other, {"mine": "kelley"}, folder=tmp_path / "third")
+    mixed = part.runs.assign(max_calls=np.arange(len(part)) + 10)
+    with pytest.raises(InvalidArgument, match="different limits"):
+        compare_with(Results(mixed, part.history, part.tau), {"mine": "kelley"}, folder=tmp_path / "fourth")
     with pytest.raises(InvalidArgument, match=r"2026\.1"):
         archive("1999.1")
     with pytest.raises(InvalidArgument, match="seconds"):

@@ -1,13 +1,14 @@
 """Listings of the command for programs: JSON, one of them in full, names for the completion of a shell."""
 
 import json
+from math import inf, nan
 
 import pytest
 from typer.testing import CliRunner
 
 from oracle_opt import minimize
 from oracle_opt.cli import main
-from oracle_opt.cli_listings import dataset_names, family_names, generator_names
+from oracle_opt.cli_listings import as_json, dataset_names, family_names, generator_names
 from oracle_opt.problems import find
 
 
@@ -36,6 +37,11 @@ def test_one_is_told_in_full():
         done = CliRunner().invoke(main, list(words))
         assert done.exit_code == 2
         assert near in done.output
+
+
+def test_what_is_infinite_is_null(capsys):
+    as_json({"lower": -inf, "rows": [(nan, 1.5)], "n": 3})
+    assert json.loads(capsys.readouterr().out) == {"lower": None, "rows": [[None, 1.5]], "n": 3}
 
 
 def test_verdict_and_health_are_told_for_programs(tmp_path):

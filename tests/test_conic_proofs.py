@@ -13,7 +13,16 @@ from oracle_opt.bounds import cut_rounding
 from oracle_opt.certificates.certificate import Certificate
 from oracle_opt.errors import Refuted
 from oracle_opt.generators import Kelley
-from oracle_opt.oracles import ConicOracle, Exponential, Nonnegative, PositiveSemidefinite, Power, SecondOrder, Zero
+from oracle_opt.oracles import (
+    Cone,
+    ConicOracle,
+    Exponential,
+    Nonnegative,
+    PositiveSemidefinite,
+    Power,
+    SecondOrder,
+    Zero,
+)
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.elementary import exp_ends, log_ends, sqrt_ends
 from oracle_opt.proof.enclosure import Enclosure
@@ -372,6 +381,41 @@ class Slab(Nonnegative):
 
     def separate(self, v, most=None):
         return super().separate(v, most)
+
+
+class Wedge(Cone):
+    """The points with ``abs(v[1]) <= v[0]``, in the plane: its own dual, which it states."""
+
+    dimension = 2
+
+    def separate(self, v, most=None):
+        return SecondOrder(2).separate(v, most)
+
+    def dual_near(self, y):
+        end = np.array([max(y.lower[0], abs(y.lower[1])), y.lower[1]], dtype=y.lower.dtype)
+        return Enclosure(end, end)
+
+    def point_near(self, v):
+        near = self.project(v)
+        return np.array([max(near[0], abs(near[1])), near[1]])
+
+
+class Narrow(Wedge):
+    """Another cone, which says nothing of its dual."""
+
+    def separate(self, v, most=None):
+        return super().separate(v, most)
+
+
+def test_a_cone_of_a_users_own_is_proven_where_it_states_its_dual_and_not_by_what_it_inherits():
+    for kind in (Wedge, Narrow):
+        oracle = ConicOracle(
+            [1.0, 0.3], [[-1.0, 0.0], [0.0, -1.0]], [-1.0, 0.0], [kind()], domain=Box([-3, -3], [3, 3])
+        )
+        result = minimize(oracle, Kelley())
+        assert result.lower_bound <= 1.0 + 1e-9 <= result.upper_bound + 1e-6
+        verdict = result.certificate().verify(oracle)
+        assert verdict.proven == (kind is Wedge)
 
 
 def test_cones_of_a_users_own_have_no_proof_and_the_file_says_given_the_cuts():

@@ -299,3 +299,6 @@ def test_notarize_takes_the_model_itself(tmp_path):
     assert bound.verify(BendersOracle(stages)).proven
     with pytest.raises(InvalidArgument, match="model"):
         notarize(object(), [1.0])
+    for known in (stages, BendersOracle(stages)):
+        with pytest.raises(InvalidArgument, match="signs"):
+            notarize(known, [[1.0]], signs="highs")

@@ -76,7 +76,8 @@ def save(results: Results, path: os.PathLike[str] | str, *, seconds: bool = True
         for name in SECONDS if seconds else ():
             part[name] = history[name].cumsum()[moved].astype(np.float32)
         parts.append(part)
-    events = pd.concat(parts, ignore_index=True).astype({"run": "uint16", "call": "uint32"})
+    none = pd.DataFrame({name: np.zeros(0) for name in ("call", "relative_gap", "run")})  # where all were refused
+    events = (pd.concat(parts, ignore_index=True) if parts else none).astype({"run": "uint32", "call": "uint32"})
     if not seconds:
         events["relative_gap"] = _rounded(events["relative_gap"].to_numpy(dtype=float), results.tau)
     content = {}
@@ -169,7 +170,7 @@ def _history(runs: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
             spent = np.interp(calls, stored, event[name].to_numpy(dtype=float)) if name in event else np.full(1, nan)
             row[name] = np.diff(spent, prepend=0.0) if name in event else nan
         frames.append(pd.DataFrame(row))
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*KEY, "call"])
 
 
 def _check_bounds(runs: pd.DataFrame, path: os.PathLike[str] | str) -> None:
@@ -263,6 +264,8 @@ def compare_with(
     absent = [name for name in first.index if name not in {one.name for one in problems}]
     if absent:
         raise InvalidArgument(f"`known` has instances that are not in the suite here, such as {shown(absent[0])}")
+    if len(stored.runs[["max_calls", "max_seconds", "rtol"]].drop_duplicates()) > 1:
+        raise InvalidArgument("`known` must be of one study: its runs have different limits")
     row = first.iloc[0]
     seconds = None if np.isnan(row["max_seconds"]) else float(row["max_seconds"])
     study = Study(
@@ -320,7 +323,7 @@ class ArchiveCheck:
         return "\n".join([*lines, *self.wrong])
 
 
-def check_archive(known: str | Results, sample: int = 20, *, seed: int = 0, progress: bool = False) -> ArchiveCheck:
+def check_archive(known: str | Results, sample: int = 20, *, seed: int = 0) -> ArchiveCheck:
     """Do a sample of an archive's runs again, with their certificates, and hold calls and bounds against those stored.
 
     Parameters
@@ -331,8 +334,6 @@ def check_archive(known: str | Results, sample: int = 20, *, seed: int = 0, prog
         How many runs, drawn by `seed` among those that were not refused and not ended by the clock.
     seed : int
         Of the sample.
-    progress : bool
-        Say each run in a line.
 
     Returns
     -------
@@ -367,8 +368,6 @@ def check_archive(known: str | Results, sample: int = 20, *, seed: int = 0, prog
         ratio = 1.0 if same[0] == same[1] else same[1] / same[0]
         row = {name: getattr(run, name) for name in KEY}
         rows.append(row | {"stored": same[0], "now": same[1], "ratio": ratio, "certificate": now["certificate"]})
-        if progress:
-            print(rows[-1])  # noqa: T201
     table = pd.DataFrame(rows)
     near = float(((table["ratio"] <= NEAR) & (table["ratio"] >= 1 / NEAR)).mean()) if rows else nan
     return ArchiveCheck(table, near, tuple(wrong))
