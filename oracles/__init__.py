@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from oracle_opt.oracles.lagrangian import *  # noqa: F403
     from oracle_opt.oracles.max_eigenvalue import MaxEigenvalueOracle as MaxEigenvalueOracle
     from oracle_opt.oracles.mkl import *  # noqa: F403
+    from oracle_opt.oracles.risk import *  # noqa: F403
 
 _PARTS = {
     "benders": "BendersOracle CVaR Estimate RandomBlock SecondStageSolutions TwoStageProblem read_smps",
@@ -34,6 +35,7 @@ _PARTS = {
         "LpRegularizer MixedNormOracle MKLOracle MKLProblem MKLSolver NewtonMKL Regularized Regularizer "
         "SharedWeightsOracle SmoothDual WeightDerivative solve_lp_mkl solve_mkl"
     ),
+    "risk": "RiskOracle",
     "svm": "",
 }
 _PART_OF = {name: part for part, names in _PARTS.items() for name in names.split()}

@@ -29,6 +29,7 @@ from oracle_opt.oracles import (
     MaxEigenvalueOracle,
     MulticommodityFlowOracle,
     ProductBank,
+    RiskOracle,
 )
 from oracle_opt.oracles.benders import BendersOracle, CVaR, RandomBlock, TwoStageProblem
 from oracle_opt.oracles.conic import ConicOracle, Nonnegative, SecondOrder, SemiInfiniteOracle, Zero
@@ -216,6 +217,29 @@ ORACLES = {
             "within": [next_to(0.1)],
             "lanczos_from": [3],
         },
+    ),
+    RiskOracle: Case(
+        RiskOracle,
+        {
+            "kind": "quantile",
+            "X": sparse_in([1.0, 2.0, 3.0], [(0, 0), (1, 1), (2, 2)]),
+            "y": [1.0, 2.0, 2.0],
+            "level": 0.25,
+            "domain": FreeSpace(3, 10.0),
+        },
+        {
+            "kind": ["expectile"],
+            "X": [
+                sparse_in([1.0, 2.0, next_to(3.0)], [(0, 0), (1, 1), (2, 2)]),
+                sparse_in([1.0, 2.0, 3.0], [(0, 0), (2, 1), (2, 2)]),
+                sparse_in([1.0, 2.0, 3.0], [(0, 0), (1, 2), (2, 2)]),
+            ],
+            "y": [ulp([1.0, 2.0, 2.0], 2), [2.0, 1.0, 2.0]],
+            "level": [next_to(0.25), None],
+            "sample_weight": [[1.0, 1.0, next_to(1.0)], [1.0, 0.0, 1.0]],
+            "domain": [FreeSpace(3, next_to(10.0)), None],
+        },
+        {"width": "is of another kind"},
     ),
     LagrangianOracle: Case(
         LagrangianOracle,

@@ -273,6 +273,11 @@ CASES = {
     "MaxEigenvalueOracle": Case(
         O.MaxEigenvalueOracle, {"C": np.eye(3), "A": [np.eye(3)], "b": [1.0]}, {"C": "", "trace": NUMBER}
     ),
+    "RiskOracle": Case(
+        O.RiskOracle,
+        {"kind": "expectile", "X": POINTS, "y": LABELS},
+        {"X": "", "level": "none", "width": "none", "sample_weight": "none"},
+    ),
     "LagrangianOracle": Case(
         O.LagrangianOracle, {"solve": square, "rhs": [1.0, 2.0]}, {"inequality": FLAG, "examine": "none class function"}
     ),

@@ -111,6 +111,7 @@ INSTANCES = {
     "KernelBank": lambda: OwnBank(),
     "LagrangianOracle": lambda: O.LagrangianOracle(lambda u: None, POINT),
     "MaxEigenvalueOracle": lambda: O.MaxEigenvalueOracle(np.eye(20), MATRICES, np.ones(20)),
+    "RiskOracle": lambda: O.RiskOracle("huber", np.ones((40, 20)), np.ones(40)),
     "SharedWeightsOracle": lambda: O.SharedWeightsOracle([O.MKLOracle(BANK, LABELS)] * 9),
     "MixedNormOracle": lambda: O.MixedNormOracle(BANK, LABELS, groups=[[k] for k in range(65)]),
     "MKLOneClassOracle": lambda: O.MKLOneClassOracle(BANK),
