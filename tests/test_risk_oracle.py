@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from oracle_opt import FreeSpace, FunctionOracle, InvalidArgument, Query, Refuted, minimize
-from oracle_opt.generators import LevelSet
+from oracle_opt.generators import LevelSet, Subgradient
 from oracle_opt.oracles import RiskOracle
 from oracle_opt.proof.claim import ClaimKind, CutClaim, ValueClaim
 from oracle_opt.testing import check_oracle
@@ -146,6 +146,18 @@ def test_forged_claims_prove_no_more_than_is_true(kind, weighted):
     bound = CutClaim(ClaimKind.BOUND, 0.25, np.zeros(oracle.domain.dimension))
     assert oracle.prove_cut(bound) == 0.25
     assert oracle.prove_cut(replace(bound, constant=-1.0)) == 0.0
+
+
+@pytest.mark.parametrize("kind", ["hinge", "auc", "multiclass"])
+def test_a_minimum_of_zero_is_certified_without_any_promise(kind):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = np.sign(X @ [1.0, 2.0, 3.0])
+    oracle = RiskOracle(kind, X + y[:, None], y)
+    result = minimize(oracle, Subgradient(), atol=1e-9, max_calls=300)
+    for exact in (False, True):
+        verdict = result.certificate().verify(oracle, exact)
+        assert verdict.proven
+        assert 0 <= verdict.gap <= 1e-9
 
 
 def test_what_an_estimator_asks_for():

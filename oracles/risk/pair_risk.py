@@ -33,13 +33,18 @@ class PairRisk(Risk):
         self.total = float(self.of_positive.sum() * self.of_negative.sum())
         self.even = bool((sample_weight == 1.0).all())
 
-    def counts(self, scores: NDArray[Any]) -> NDArray[np.intp]:
+    def counts(self, scores: NDArray[Any]) -> NDArray[np.int32]:
         """The witness at some scores, floats or fractions."""
         least, level = scores[self.positive] - 1, scores[self.negative]
-        found = np.zeros(len(scores), dtype=np.intp)
+        found = np.zeros(len(scores), dtype=np.int32)
         found[self.positive] = np.searchsorted(np.sort(level), least, side="right") - len(level)
         found[self.negative] = np.searchsorted(np.sort(least), level, side="left")
         return found
+
+    def size(self, sizes: Vector) -> float:
+        """Of both scores of a pair, and of 1."""
+        means = [np.average(sizes[one], weights=self.sample_weight[one]) for one in (self.positive, self.negative)]
+        return 1.0 + float(sum(means))
 
     def at(self, scores: Vector) -> tuple[float, NDArray[Any], Vector]:
         """The pairs' affine function has the value of the risk where they were counted."""

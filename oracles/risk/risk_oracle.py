@@ -228,6 +228,11 @@ class RiskOracle(Oracle):
             raise Refuted("the value at the best point is not finite")
         return upper
 
+    def size_of_terms(self, point: Vector) -> float:
+        """Mean over the rows of ``abs(x) @ abs(w)`` and of the target, or 1: where f is 0 these are rounded."""
+        sizes = abs(self.X) @ abs(point.reshape(self.n_features, -1))
+        return self._risk.size(sizes.max(axis=1))
+
     def identity(self) -> str:
         """Kind, parameters and data."""
         words = "".join(f"{name} {value!r}, " for name, value in self._risk.parameters.items())

@@ -31,6 +31,10 @@ class Risk(ABC):
         self.y, self.sample_weight, self.parameters = y, sample_weight, parameters
         self.total = float(sample_weight.sum())
 
+    def size(self, sizes: Vector) -> float:
+        """Mean size of the terms of the losses, of scores whose terms add up to these sizes."""
+        return float(self.sample_weight @ (sizes + (1.0 if self.labels else np.abs(self.y)))) / self.total
+
     @abstractmethod
     def at(self, scores: NDArray[np.float64]) -> tuple[float, NDArray[Any], NDArray[np.float64]]:
         """Value, witness and subgradient by the scores."""

@@ -135,8 +135,8 @@ class HuberRisk(RowRisk):
         return -slopes * (slopes * 0.5 + self.y)
 
     def losses(self, scores: Numbers) -> Numbers:
-        """See `RowRisk.losses`."""
-        sizes = abs(scores.of(self.y) - scores)
+        """They rise with the sizes of the residuals, of which the upper ends are taken."""
+        sizes = scores.of(abs(scores.of(self.y) - scores).above())
         inside = sizes.minimum(self.parameters["width"])
         return inside * (sizes - inside * 0.5)
 
@@ -149,7 +149,7 @@ class MulticlassRisk(RowRisk):
     def rows(self, scores: NDArray[np.float64]) -> tuple[Vector, NDArray[Any]]:
         """See `RowRisk.rows`."""
         row, own, raised = np.arange(len(scores)), self.y, scores + 1.0
-        raised[row, own] -= 1.0
+        raised[row, own] = scores[row, own]
         best, slopes = raised.argmax(axis=1), np.zeros(scores.shape, dtype=np.int8)
         slopes[row, best] += 1
         slopes[row, own] -= 1
