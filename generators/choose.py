@@ -7,6 +7,7 @@ from oracle_opt.arguments import instance
 from oracle_opt.generators.analytic_center import AnalyticCenter
 from oracle_opt.generators.ellipsoid import Ellipsoid
 from oracle_opt.generators.kelley import Kelley
+from oracle_opt.generators.level_set import LevelSet
 from oracle_opt.generators.newton_bundle import NewtonBundle
 from oracle_opt.generators.proximal_bundle import ProximalBundle
 from oracle_opt.generators.spectral_bundle import SpectralBundle
@@ -71,7 +72,9 @@ def explain_choice(oracle: Oracle) -> str:
     'No generator was given, and SPG() was chosen: the domain has no linear constraints.'
     """
     generator, reason = _rule(oracle)
-    return f"No generator was given, and {type(generator).__name__}() was chosen: {reason}."
+    usual = type(generator)().parameters()
+    words = ", ".join(f"{name}={value!r}" for name, value in generator.parameters().items() if value != usual[name])
+    return f"No generator was given, and {type(generator).__name__}({words}) was chosen: {reason}."
 
 
 def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
@@ -91,6 +94,9 @@ def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
             end = "too many variables for an ellipsoid" if _is_bounded(oracle) else "no end"
             return Subgradient(), f"{reason} and {end}, and points may be infeasible"
         return SPG(), reason
+    if oracle.known is not None:
+        taken = "a term of the function is known, and taken as it is"
+        return (LevelSet(0.5), taken) if _is_bounded(oracle) else (ProximalBundle(), taken)
     if Eigenpairs in gives and constraints.is_everything and not cuts:
         return SpectralBundle(), "the function is a largest eigenvalue, on a domain without constraints"
     if AnalyticUpdate in gives and simplices is None and not cuts:

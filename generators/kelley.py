@@ -14,6 +14,7 @@ from oracle_opt import (
 from oracle_opt.arguments import flag, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
+from oracle_opt.generators.masters.known_model import KnownModel, KnownProjection
 from oracle_opt.generators.masters.level_projection import LevelProjection
 from oracle_opt.generators.masters.polyhedra import polyhedral_refusal
 
@@ -66,6 +67,7 @@ class Kelley(QueryPointGenerator):
 
     needs_convexity = True
     reads_extras = False
+    takes_known = True
     takes = frozenset({FeasibilityCut})
 
     def __init__(self, chebyshev: bool = False, max_cuts: int = 5000, tune_accuracy: bool = False) -> None:
@@ -79,8 +81,14 @@ class Kelley(QueryPointGenerator):
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
-        self._model = CuttingPlaneModel(domain, self.max_cuts, self.chebyshev)
-        self._levels = LevelProjection(self._model)  # used if the linear program fails
+        self._model: CuttingPlaneModel
+        self._levels: LevelProjection | KnownProjection  # used if the master fails
+        if self.known is None:
+            self._model = CuttingPlaneModel(domain, self.max_cuts, self.chebyshev)
+            self._levels = LevelProjection(self._model)
+        else:
+            self._model = model = KnownModel(domain, self.known, self.max_cuts)
+            self._levels = KnownProjection(model)
         self._point = point
         self._share = 1.0  # of the way from the best point to the model's minimizer
 

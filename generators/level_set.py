@@ -20,6 +20,7 @@ from oracle_opt.arguments import flag, one_of, real, whole
 from oracle_opt.arrays import Vector
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
+from oracle_opt.generators.masters.known_model import KnownModel, KnownProjection
 from oracle_opt.generators.masters.level_center import LevelCenter
 from oracle_opt.generators.masters.level_projection import LevelProjection
 from oracle_opt.generators.masters.polyhedra import polyhedral_refusal
@@ -104,6 +105,7 @@ class LevelSet(QueryPointGenerator):
 
     needs_convexity = True
     reads_extras = False
+    takes_known = True
     takes = frozenset({FeasibilityCut})
 
     def __init__(
@@ -156,9 +158,15 @@ class LevelSet(QueryPointGenerator):
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start at `point`, without cuts."""
         self._domain = domain
-        self._model = CuttingPlaneModel(domain, self.max_cuts)
         entropic = False if self.target is not None else self.entropic
-        self._levels = LevelProjection(self._model, entropic)
+        self._model: CuttingPlaneModel
+        self._levels: LevelProjection | KnownProjection
+        if self.known is None:
+            self._model = CuttingPlaneModel(domain, self.max_cuts)
+            self._levels = LevelProjection(self._model, entropic)
+        else:
+            self._model = model = KnownModel(domain, self.known, self.max_cuts)
+            self._levels, entropic = KnownProjection(model), False
         has_metric = entropic is not False and self._model.domain.entropic_metric(point) is not None
         self._projects_last = self.center == "last" or self.target is not None or has_metric
         self._centers = LevelCenter(self._model) if self.interior else None
@@ -200,7 +208,9 @@ class LevelSet(QueryPointGenerator):
             stuck = self.center == "either" and self._n_null >= STUCK and self._n_serious > 1
             last = self._projects_last or stuck or isinstance(cut, FeasibilityCut)
             self._point = self._levels.project(cut.point if last else best.point, level)
-        if model.domain is not self._domain:  # the program's minorant is the best over a box around the domain
+        if model.domain is not self._domain and isinstance(
+            self._levels, LevelProjection
+        ):  # the program's minorant is the best over a box around the domain
             proven = self._levels.minorant()
             known = self._minorant
             if proven is not None and (known is None or proven.minimum(self._domain) > known.minimum(self._domain)):

@@ -18,6 +18,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
 from oracle_opt.generators.masters.highs import LPFailure
+from oracle_opt.generators.masters.known_pool import KnownPool
 from oracle_opt.generators.masters.linear_program import CutLP, ModelLP, ModelMinimum, MulticutLP
 from oracle_opt.generators.masters.polyhedra import NEEDS_ROWS, polyhedral_refusal, simple_part, working_polyhedron
 from oracle_opt.generators.masters.proximal_rows import ProximalRows, RowMultipliers
@@ -95,6 +96,7 @@ class ProximalBundle(QueryPointGenerator):
 
     needs_convexity = True
     reads_extras = False
+    takes_known = True
     takes = frozenset({FeasibilityCut})
 
     def __init__(self, descent: float = 0.1, proximal: float | None = None, max_cuts: int = 1000) -> None:
@@ -112,7 +114,9 @@ class ProximalBundle(QueryPointGenerator):
         # constraints of the domain that are not simple become rows of the master problem
         self._master, self._equations, self._rhs = simple_part(domain)
         self._scale = _scale(domain)
-        self._pool = CutPool(domain)
+        self._pool = CutPool(domain) if self.known is None else KnownPool(domain, self.known)
+        if (form := self._pool.form) is not None:
+            self._master, self._equations, self._rhs = form.domain, form.equations, form.sides
         self._pool.add_domain(domain)
         self._point = point
         self._center: ObjectiveCut | None = None
@@ -123,7 +127,7 @@ class ProximalBundle(QueryPointGenerator):
         self._minorant: Minorant | None = None
         self._lower = -np.inf
         self._phase = ProximalPhase.SEARCH
-        small = domain.dimension <= LARGEST and polyhedral_refusal(domain) is None
+        small = domain.dimension <= LARGEST and polyhedral_refusal(domain) is None and self.known is None
         self._polyhedron = working_polyhedron(domain) if small else None
         self._program: CutLP | None = None  # of all cuts, begun anew where some were dropped
         self._since = 0  # calls since the model was last asked for a proof alone
@@ -297,7 +301,9 @@ class ProximalBundle(QueryPointGenerator):
 
     def _inside(self, point: Vector) -> Vector:
         """Return the point of the domain nearest to one that satisfies the master's rows to its tolerance."""
-        return point if self._master is self._domain else self._domain.project(point)
+        if self._master is self._domain or (self._pool.form is not None and self._domain.contains(point)):
+            return point
+        return self._domain.project(point)
 
     def _prove(self, multipliers: RowMultipliers) -> None:
         self._take(self._pool.minorant(multipliers.objective, multipliers.feasibility))

@@ -29,6 +29,7 @@ from oracle_opt.generators.choose import choose_generator, explain_choice
 from oracle_opt.generators.lbfgs import LBFGS
 from oracle_opt.generators.level_set import LevelSet
 from oracle_opt.generators.proximal_bundle import ProximalBundle
+from oracle_opt.known import KnownTerm
 
 MOST, LEAST, NUMBERS = 1000, 10, 5_000_000  # answers that are kept for the next generator, and variables of them all
 SOON = 40  # answers in which a function is seen to be smooth, or never
@@ -86,6 +87,11 @@ class Sequel(QueryPointGenerator):
     def parameters(self) -> dict[str, object]:
         """Those of the first one, which the journal of a run names."""
         return self.chosen.parameters()
+
+    def know(self, term: KnownTerm | None) -> None:
+        """Tell the first generator; the others are told when they go on."""
+        self.chosen.know(term)
+        self.known = self.chosen.known
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Start with the first generator."""
@@ -214,6 +220,7 @@ class Sequel(QueryPointGenerator):
             self._after = [one for one in self._after if one is not generator]
         if generator not in self._used:
             self._used.append(generator)
+        generator.know(self.oracle.known)
         generator.reset(self._domain, best.point.copy())
         if isinstance(generator, SequentialGenerator):
             generator.ask()

@@ -53,6 +53,7 @@ from oracle_opt.function_oracle import FunctionOracle
 from oracle_opt.generator import Minorant, QueryPointGenerator, SequentialGenerator, Step
 from oracle_opt.guarantee import Guarantee, Regularity
 from oracle_opt.history import History, Record
+from oracle_opt.known import L1Term, QuadraticTerm
 from oracle_opt.listener import Listener
 from oracle_opt.notary import notarize
 from oracle_opt.oracle import Oracle
@@ -89,6 +90,7 @@ __all__ = [
     "InvalidData",
     "JournalMismatch",
     "JournalWarning",
+    "L1Term",
     "LinearConstraints",
     "Listener",
     "Minorant",
@@ -102,6 +104,7 @@ __all__ = [
     "Polyhedron",
     "ProductOfSimplices",
     "Proposal",
+    "QuadraticTerm",
     "Query",
     "QueryPointGenerator",
     "Record",

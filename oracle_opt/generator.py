@@ -15,6 +15,7 @@ from oracle_opt.cuts import Cut, FeasibilityCut, Kind, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.errors import Exhausted, InvalidArgument
 from oracle_opt.guarantee import Guarantee, Regularity
+from oracle_opt.known import KnownTerm
 from oracle_opt.proof.claim import ClaimKind, CutClaim, below
 from oracle_opt.proof.parts import Parts, alone
 from oracle_opt.words import literal, one_line
@@ -97,11 +98,28 @@ class QueryPointGenerator(NamedArguments, ABC):
     understands_infinity : bool
         Whether `tell` understands an answer of +inf, as a line search does that shortens its step. By default `tell`
         gets the cut of a point half way back, or nearer, to the best one in its place.
+    takes_known : bool
+        Whether the method takes a term of the function that is known, `known`, as it is. By default its cuts are of the
+        sum, and linearize the term.
+    known : KnownTerm or None
+        That term, where the method takes it and there is one: see `know`.
     """
 
     needs_convexity: bool = False
     reads_extras: bool = True
     understands_infinity: bool = False
+    takes_known: bool = False
+    known: KnownTerm | None = None
+
+    def know(self, term: KnownTerm | None) -> None:
+        """Take up which term of the function is known: the driver calls it before `reset`. Cuts stay those of the sum.
+
+        Parameters
+        ----------
+        term : KnownTerm or None
+            `Oracle.known` of the oracle that is to be minimized.
+        """
+        self.known = term if self.takes_known else None
 
     @property
     def takes(self) -> frozenset[Kind]:

@@ -19,6 +19,7 @@ from oracle_opt.words import shown
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from oracle_opt.known import KnownTerm
     from oracle_opt.proposal import Proposal
     from oracle_opt.result import Result
 
@@ -56,6 +57,8 @@ class Oracle(NamedArguments, ABC):
         What else it may mean that the best point lies at the edge of a promised set, in a sentence. Empty by default.
     relaxation : str
         Of what the problem is a relaxation, in a sentence: each result and each certificate says it. Empty by default.
+    known : KnownTerm or None
+        A term of f that is known in closed form, `None` by default: generators that take it linearize the rest alone.
     witness : tuple of str
         Names of those `extras` of a cut that prove it: a certificate keeps them, and `prove_cut` and `prove_value` take
         them up. None by default: a certificate then holds "given the cuts".
@@ -73,6 +76,7 @@ class Oracle(NamedArguments, ABC):
     maximizes: bool = False
     at_edge: str = ""
     relaxation: str = ""
+    known: KnownTerm | None = None
     witness: tuple[str, ...] = ()
 
     @abstractmethod

@@ -9,6 +9,7 @@ from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, Kind, ObjectiveCut, Query
 from oracle_opt.domains import Domain
 from oracle_opt.generator import Minorant, QueryPointGenerator, SequentialGenerator, Step
+from oracle_opt.known import KnownTerm
 from oracle_opt.words import one_line
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ class SolverFirst(QueryPointGenerator):
     def takes(self) -> frozenset[Kind]:
         """As the other one."""
         return self.inner.takes
+
+    def know(self, term: KnownTerm | None) -> None:
+        """Tell the other one."""
+        self.inner.know(term)
+        self.known = self.inner.known
 
     def reset(self, domain: Domain, point: Vector) -> None:
         """Keep the domain; the other generator begins when it is needed."""

@@ -151,6 +151,8 @@ class Run:
         choice = "" if self._story is None else f"{self._asked_first}{self._story()}"
         if self.oracle.relaxation:
             message += f" {self.oracle.relaxation}"
+        if self.oracle.known is not None and self.generator.known is None:
+            message += " The known term was linearized: the generator takes none."
         memory, memory_growth = recorder.memory()
         return Result(
             point=None if bounds.incumbent is None else bounds.incumbent.point,
@@ -205,6 +207,7 @@ class Run:
             from oracle_opt.run_log import RunLog
 
             self._join(RunLog(options.log))
+        self.generator.know(oracle.known)
         self.generator.reset(oracle.domain, self.start.copy())
         for cut in options.cuts:
             cut = check_known(cut, oracle)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from oracle_opt.oracles.benders import *  # noqa: F403
+    from oracle_opt.oracles.composite import Composite as Composite
     from oracle_opt.oracles.conic import *  # noqa: F403
     from oracle_opt.oracles.cvxpy_oracle import CvxpyOracle as CvxpyOracle
     from oracle_opt.oracles.kernels import *  # noqa: F403
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _PARTS = {
     "benders": "BendersOracle CVaR Estimate RandomBlock SecondStageSolutions TwoStageProblem read_smps",
+    "composite": "Composite",
     "conic": (
         "Cone ConicOracle ConicProblem Exponential Infeasibility Nonnegative PositiveSemidefinite Power "
         "SecondOrder SemiInfiniteOracle Zero"

@@ -22,8 +22,19 @@ from identity_cases import (
     ulp,
 )
 
-from oracle_opt import Box, Curvature, FeasibilityCut, FreeSpace, FunctionOracle, NonnegativeOrthant, Query
+from oracle_opt import (
+    Box,
+    Curvature,
+    FeasibilityCut,
+    FreeSpace,
+    FunctionOracle,
+    L1Term,
+    NonnegativeOrthant,
+    QuadraticTerm,
+    Query,
+)
 from oracle_opt.oracles import (
+    Composite,
     CvxpyOracle,
     GeneralizedAssignmentOracle,
     MaxEigenvalueOracle,
@@ -52,6 +63,11 @@ from oracle_opt.oracles.mkl import (
 def above_a_tenth(z):
     """Rows that say ``z >= 0.1``."""
     return -np.eye(2), np.full(2, -0.1)
+
+
+def of_square(z):
+    """A function and its slope."""
+    return z @ z, 2 * z
 
 
 DEMANDS = [RandomBlock([0.25, 0.75], rows=[1], rhs=[[1.0], [2.0]])]  # dual vertices of all scenarios
@@ -216,6 +232,23 @@ ORACLES = {
             "n_vectors": [1],
             "within": [next_to(0.1)],
             "lanczos_from": [3],
+        },
+    ),
+    Composite: Case(
+        Composite,
+        {"oracle": FunctionOracle(of_square, Box([0, 0], [1, 1])), "known": QuadraticTerm(2.0) + L1Term(0.5)},
+        {
+            "oracle": [FunctionOracle(of_square, Box([0, 0], [1, next_to(1.0)]))],
+            "known": [
+                QuadraticTerm(next_to(2.0)) + L1Term(0.5),
+                QuadraticTerm(2.0) + L1Term(next_to(0.5)),
+                QuadraticTerm(2.0, [0.0, 1.0]) + L1Term(0.5),
+                QuadraticTerm(2.0, diagonal=[1.0, next_to(1.0)]) + L1Term(0.5),
+                QuadraticTerm(2.0, factor=np.eye(2)) + L1Term(0.5),
+                QuadraticTerm(2.0),
+                L1Term([0.5, 0.25]),
+            ],
+            "domain": [Box([0, 0], [1, next_to(0.5)])],
         },
     ),
     RiskOracle: Case(

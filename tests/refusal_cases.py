@@ -170,6 +170,12 @@ CASES = {
     "ProductOfSimplices": Case(oracle_opt.ProductOfSimplices, {"sizes": [2, 3]}),
     "Simplex": Case(Simplex, {"dimension": 3}),
     # the core
+    "QuadraticTerm": Case(
+        oracle_opt.QuadraticTerm,
+        {"center": [0.0, 0.0], "diagonal": [1.0, 1.0], "factor": np.eye(2)},
+        {"weight": NUMBER, "diagonal": "none", "factor": "none"},
+    ),
+    "L1Term": Case(oracle_opt.L1Term, {"weight": [0.5, 0.5]}, {"weight": NUMBER}),
     "FunctionOracle": Case(
         FunctionOracle,
         {"function": square, "domain": Simplex(3)},
@@ -273,6 +279,7 @@ CASES = {
     "MaxEigenvalueOracle": Case(
         O.MaxEigenvalueOracle, {"C": np.eye(3), "A": [np.eye(3)], "b": [1.0]}, {"C": "", "trace": NUMBER}
     ),
+    "Composite": Case(O.Composite, {"oracle": ORACLE, "known": oracle_opt.L1Term(1.0)}, {"domain": "none class"}),
     "RiskOracle": Case(
         O.RiskOracle,
         {"kind": "expectile", "X": POINTS, "y": LABELS},

@@ -11,6 +11,7 @@ from oracle_opt import Domain, FeasibilityCut, InvalidCut, Minorant, ObjectiveCu
 from oracle_opt.arrays import EPS, Vector
 from oracle_opt.bounds import cut_rounding
 from oracle_opt.generators.masters.cut_rows import Rows
+from oracle_opt.generators.masters.known_form import KnownForm
 from oracle_opt.proof.claim import ClaimKind, claim_of_cut
 from oracle_opt.proof.parts import Combination, Parts, Weighted, merged
 
@@ -91,7 +92,11 @@ class CutPool:
         Best value seen plus its error.
     best : ObjectiveCut or None
         The cut it was seen at.
+    form : KnownForm or None
+        The term that is known, as masters take it: see `KnownPool`.
     """
+
+    form: KnownForm | None = None
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
@@ -204,6 +209,10 @@ class CutPool:
         the multipliers of the summands, those of each are scaled to the sum 1 - (sum of the whole cuts' multipliers).
         The `error` of the minorant bounds what rounding does to the cuts' constants, the multipliers and their sums.
         """
+        return self._combined(objective, feasibility, summands)
+
+    def _combined(self, objective: Vector, feasibility: Vector, summands: Vector | None = None) -> Minorant | None:
+        """The minorant that the cuts as they are kept combine to."""
         a, u = np.maximum(objective, 0.0), np.maximum(feasibility, 0.0)
         total = whole = fsum(a.tolist())
         b = np.zeros(0)
@@ -243,7 +252,7 @@ class CutPool:
         """
         if len(self.objective) <= cap and len(self.summands) <= cap * max(self.n_summands, 1):
             return None
-        aggregate = self.minorant(objective, feasibility, summands)
+        aggregate = self._combined(objective, feasibility, summands)
         if aggregate is not None:
             constant, tolerance = aggregate.constant - aggregate.error, aggregate.tolerance
             origin = merged(aggregate.parts, constant, aggregate.slope, tolerance)

@@ -64,18 +64,19 @@ class CuttingPlaneModel:
         Whether the last linear program failed.
     """
 
+    minimum: ModelMinimum | None = None
+    minorant: Minorant | None = None
+    lower = -np.inf
+    empty = failed = False
+    _asked: Vector | None = None
+    _predicted = np.inf
+
     def __init__(self, domain: Domain, max_cuts: int = 1000, chebyshev: bool = False) -> None:
         self.domain = domain = working_polyhedron(domain)
         self.pool = CutPool(domain)
-        self.minimum: ModelMinimum | None = None
-        self.minorant: Minorant | None = None
-        self.lower = -np.inf
-        self.empty = self.failed = False
         self._chebyshev = chebyshev
         self._lp: CutLP | ModelDual = ChebyshevLP(domain) if chebyshev else _master(domain)
         self._max_cuts = max_cuts
-        self._asked: Vector | None = None
-        self._predicted = np.inf
         self.pool.add_domain(domain)
 
     @property

@@ -1,11 +1,11 @@
 """The rows of a proximal master: cuts of a pool and equations of a domain, in one unit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from oracle_opt import Domain, ObjectiveCut
-from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.arrays import EPS, Matrix, Vector
 from oracle_opt.generators.masters.cut_pool import CutPool
 from oracle_opt.generators.masters.proximal_master import ProximalPoint, proximal_point
 
@@ -20,23 +20,27 @@ class RowMultipliers:
 
 
 class ProximalRows:
-    """The arguments of `proximal_point`: model minus value of the center, and constraints in the unit of the slopes."""
+    """The arguments of `proximal_point`: model minus value of the center, and constraints in the unit of the slopes.
+
+    Where the pool knows a term, domain and equations are those of the term's `form`.
+    """
 
     def __init__(self, domain: Domain, equations: Matrix, sides: Vector, pool: CutPool, center: ObjectiveCut) -> None:
-        self._domain, self._center = domain, center
+        self._domain, self._center, self._form = domain, center, pool.form
         objective, feasibility = pool.objective, pool.feasibility
         self._count, self._inner = len(objective), len(objective) + len(feasibility)
         unit = float(np.abs(objective.matrix).max()) or 1.0
         # factors of feasibility cuts and equations
         self._scale = unit / np.abs(feasibility.matrix).max(axis=1, initial=0.0)
         self._steep = unit / np.abs(equations).max(axis=1, initial=0.0)
-        self._matrix = np.concatenate(
-            [objective.matrix, feasibility.matrix * self._scale[:, None], equations * self._steep[:, None]]
-        )
+        cuts = [objective.matrix, feasibility.matrix * self._scale[:, None]]
+        cuts = cuts if pool.form is None else [pool.form.rows(one) for one in cuts]
+        self._matrix = np.concatenate([*cuts, equations * self._steep[:, None]])
         self._allowed = 1e-9 * unit
         inside = -feasibility.constant * self._scale - 3.0 * self._allowed  # stay inside the feasibility cuts
         self._rhs = np.concatenate([center.upper - objective.constant, inside, sides * self._steep])
         self.floor = 1e-15 * abs(center.upper)
+        self._rounding = EPS * float(objective.size.min())  # of the cuts of which a known term was taken off
 
     def start(self, known: RowMultipliers) -> Vector:
         """Multipliers to start from; the multipliers of the objective cuts add up to one."""
@@ -49,7 +53,7 @@ class ProximalRows:
             known.feasibility / self._scale[: len(known.feasibility)]
         )
         u[self._inner :] = known.equations / self._steep
-        sizes = np.abs(self._matrix[u > 0]) @ np.abs(self._center.point)
+        sizes = np.abs(self._matrix[u > 0][:, : len(self._center.point)]) @ np.abs(self._center.point)
         self.floor = 1e-15 * max(
             abs(self._center.upper), float(sizes.max())
         )  # the rounding of the rows that are active
@@ -61,21 +65,45 @@ class ProximalRows:
         relaxed: Vector = np.r_[start[: self._count], np.zeros(len(start) - self._count)]
         return relaxed
 
-    def minimize(self, weight: float, scale: Vector, start: Vector) -> ProximalPoint:
-        """Minimize the model plus the quadratic of this weight and scale of the variables."""
-        return proximal_point(
-            self._domain,
-            self._center.point,
-            weight,
-            self._matrix,
+    def minimize(
+        self, weight: float, scale: Vector, start: Vector, center: Vector | None = None, enough: float = 0.0
+    ) -> ProximalPoint:
+        """Minimize the model plus the quadratic of this weight and scale of the variables, around the `center`.
+
+        With a known term, up to `enough` or its rounding; the value is then that of the model and the term.
+        """
+        center, metric, rhs, tolerance = (
+            self._center.point if center is None else center,
+            weight * scale,
             self._rhs,
-            self._count,
-            start,
-            floor=self.floor,
-            allowed=self._allowed,
-            n_equations=len(self._steep),
-            scale=scale,
+            1e-6,
         )
+        form, count, top, floor, max_steps = self._form, self._count, 0.0, max(self.floor, enough), 25
+        if form is not None:
+            center, metric = form.near(center, metric)
+            tolerance, max_steps = 1e-10, 100
+            terms = self._matrix[:count] @ center - rhs[:count]
+            top = float(terms.max())
+            rhs, floor = np.r_[rhs[:count] + top, rhs[count:]], max(floor, self._rounding)  # at most 0 at that center
+        found = proximal_point(
+            self._domain,
+            center,
+            1.0,
+            self._matrix,
+            rhs,
+            count,
+            start,
+            tolerance,
+            floor=floor,
+            allowed=self._allowed,
+            max_steps=max_steps,
+            n_equations=len(self._steep),
+            scale=metric,
+        )
+        if form is None:
+            return found
+        form.last = form.point(found.point)
+        return replace(found, point=form.last, value=found.value + top + form.term.value(form.last))
 
     def multipliers(self, found: ProximalPoint) -> RowMultipliers:
         """The multipliers that the master found, of the rows as they stand in pool and domain."""

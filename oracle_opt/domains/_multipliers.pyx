@@ -18,6 +18,7 @@ from scipy.linalg.cython_lapack cimport dposv
 cdef extern from *:
     """
     #define RIDGE 1e-15         /* of each row: near-parallel rows make the Hessian singular up to rounding */
+    #define NOTHING 1e-140      /* slopes of rows that are all 0, but for their ridge */
     #define FLAT 1e-8           /* flatter rows, of the steepest one's slope, count as if they had this share of it */
     #define ENTER 0.5           /* variables that gain at least this share of the best gain enter together */
     #define GOOD 1e3            /* so many times the tolerances are still good enough */
@@ -25,6 +26,7 @@ cdef extern from *:
     """
     const double RIDGE
     const double FLAT
+    const double NOTHING
     const double ENTER
     const double GOOD
     const double SUFFICIENT
@@ -201,6 +203,7 @@ cdef class Quadratic:
                 unit[a] = sqrt(self.hessian[self.chosen[a] * (m + 1)])
                 top = max(top, unit[a])
             n_pieces, total = 0, 0.0
+            top = top if top > NOTHING else 1.0
             for a in range(k):
                 unit[a] /= top
                 if not unit[a] >= FLAT:
@@ -215,6 +218,7 @@ cdef class Quadratic:
             for a in range(k):
                 i = self.chosen[a]
                 top = max(top, self.hessian[i * (m + 1)] / (unit[a] * unit[a]))
+            top = top if top > NOTHING else 1.0
             rho = top * n_pieces / total
             for a in range(k):
                 i = self.chosen[a]

@@ -9,6 +9,7 @@ import numpy as np
 
 from oracle_opt.arrays import Vector
 from oracle_opt.cuts import Cut, FeasibilityCut, ObjectiveCut
+from oracle_opt.known import KnownTerm
 from oracle_opt.testing.conformance import ConformanceError
 
 MISTAKES = (
@@ -35,6 +36,29 @@ def check_pairs(
             _check_summands(subject, cut, valued, tolerance)
     if not convex:
         _check_differences(subject, valued, step)
+
+
+def check_term(subject: str, term: KnownTerm | None, cuts: Sequence[Cut], tolerance: float) -> None:
+    """Hold the cuts without the known term against the values without it: what is left is convex, too."""
+    if term is None:
+        return
+    rest = [
+        replace(cut, value=cut.value - term.value(cut.point), subgradient=cut.subgradient - term.subgradient(cut.point))
+        for cut in cuts
+        if isinstance(cut, ObjectiveCut)
+    ]
+    size = max((abs(cut.value) for cut in cuts if isinstance(cut, ObjectiveCut)), default=0.0)
+    for cut in rest:
+        for other in rest:
+            claimed = cut.value + float(cut.subgradient @ (other.point - cut.point))
+            if claimed > other.upper + tolerance * (size + abs(claimed)):
+                raise ConformanceError(
+                    subject,
+                    rule="without the `known` term the function is convex, and the cuts are cuts of the rest",
+                    seen=f"by the cut at `point` the rest is at least {claimed:.10g} at z, where it is {other.upper:.10g}",
+                    advice=f"see whether {term} is a part of the function, with this weight",
+                    at={"point": cut.point, "z": other.point},
+                )
 
 
 def _check_minorant(subject: str, name: str, cut: ObjectiveCut, others: Sequence[ObjectiveCut], share: float) -> None:

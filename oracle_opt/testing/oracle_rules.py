@@ -14,7 +14,7 @@ from oracle_opt.domains import Domain
 from oracle_opt.listener import Entry
 from oracle_opt.oracle import Oracle
 from oracle_opt.testing.conformance import ConformanceError, check_class, copied, difference, ruled
-from oracle_opt.testing.cut_rules import check_pairs
+from oracle_opt.testing.cut_rules import check_pairs, check_term
 from oracle_opt.testing.exams import WRITTEN, Answered, OracleExam, points_of
 from oracle_opt.testing.partial_rules import check_partial
 from oracle_opt.testing.state_rules import check_kept, check_order, check_pickled, check_repeated, check_resumed
@@ -39,7 +39,8 @@ def check_oracle(
     It is asked at some points, half way between them, and at a small step from the first toward the others. Checked
     are: that each cut is one of its point, finite, of the right shape; that no cut, none of `summands` and none of
     `further` exceeds the value, plus its error, at any other point; that a `lower_bound` exceeds none; that feasibility
-    cuts hold at all points that got a value; that the query point is left alone, and arrays given out are not changed
+    cuts hold at all points that got a value; that without a `known` term the cuts are still those of a convex
+    function; that the query point is left alone, and arrays given out are not changed
     later; that after `reset` the same queries have the same answers, to the last bit, and after `resume(cut)` the next
     ones up to rounding; that answers in another order agree up to their errors; that what the cuts carry is declared;
     that slopes which are told to be exact on some coordinates alone, for a `PartialQuery`, are too high nowhere;
@@ -93,6 +94,7 @@ def check_oracle(
     _check_feasible(exam, answers, known)
     check_repeated(exam, answers)  # first: what differs at one point makes any cut look wrong
     check_pairs(subject, oracle.convex, [answer.cut for answer in answers], known, tolerance, step)
+    check_term(subject, oracle.known, [answer.cut for answer in answers], tolerance)
     _check_accuracies(exam, answers)
     check_witness(exam, answers)
     check_order(exam, answers)

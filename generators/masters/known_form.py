@@ -1,0 +1,79 @@
+"""A term that is known, in the form in which masters take it."""
+
+import numpy as np
+
+from oracle_opt import Domain
+from oracle_opt.arrays import Matrix, Vector
+from oracle_opt.domains import Box
+from oracle_opt.generators.masters.polyhedra import simple_part
+from oracle_opt.known import KnownTerm
+
+
+class KnownForm:
+    """A known term as the masters take it: a diagonal quadratic plus a linear function, on bounds and equations.
+
+    With an l1 norm a variable is the difference of two that are not negative. With a factor R of a quadratic there are
+    variables ``y = R z``. Both are variables more of the master alone: ``z = point(x)``.
+
+    Attributes
+    ----------
+    domain, equations, sides : Domain, ndarray of shape (k, N), ndarray of shape (k,)
+        Where the N variables x lie.
+    diagonal, linear : ndarray of shape (N,)
+        The term is ``diagonal @ x**2 / 2 + linear @ x``, but for a constant.
+    bends : bool
+        Whether the diagonal is positive: the model plus the term then has one minimizer.
+    last : ndarray of shape (n,)
+        The point z that a master found last.
+    """
+
+    def __init__(self, term: KnownTerm, domain: Domain) -> None:
+        self.term, self.last = term, domain.interior_point()
+        self.domain, equations, sides = simple_part(domain)
+        quadratic, norm, n = term.quadratic, term.norm, domain.dimension
+        self._split, self._n = norm is not None, n
+        factor = None if quadratic is None else quadratic.factor
+        self._n_more = 0 if factor is None else len(factor)
+        diagonal, linear = np.zeros(n), np.zeros(n)
+        if quadratic is not None:
+            diagonal = np.broadcast_to(quadratic.weight * quadratic.entries, n)
+            linear = linear if quadratic.center is None else -quadratic.steep(quadratic.center)
+        if self._split or self._n_more:
+            known = domain.linear_constraints()
+            assert known is not None
+            lower, upper = known.lower, known.upper
+            equations, sides = known.equality_matrix, known.equality_rhs
+            if norm is not None:
+                diagonal = np.r_[diagonal, diagonal]
+                linear = np.r_[linear, -linear] + np.broadcast_to(norm.weight, n)[None].repeat(2, 0).ravel()
+                lower, upper = np.maximum([lower, -upper], 0.0).ravel(), np.maximum([upper, -lower], 0.0).ravel()
+            free = np.full(self._n_more, np.inf)
+            self.domain = Box(np.r_[lower, -free], np.r_[upper, free])
+        self.diagonal, self.linear = np.r_[diagonal, np.zeros(self._n_more)], np.r_[linear, np.zeros(self._n_more)]
+        self.equations, self.sides = self.rows(equations), sides
+        if factor is not None and quadratic is not None:
+            self.diagonal[len(diagonal) :] = quadratic.weight
+            lifted = self.rows(factor)
+            lifted[:, len(diagonal) :] = -np.eye(self._n_more)
+            self.equations, self.sides = np.concatenate([self.equations, lifted]), np.r_[sides, np.zeros(self._n_more)]
+        self.bends = bool((self.diagonal > 0).all())
+
+    def rows(self, matrix: Matrix) -> Matrix:
+        """Rows over z as rows over x."""
+        if self._split:
+            matrix = np.concatenate([matrix, -matrix], axis=1)
+        return np.pad(matrix, ((0, 0), (0, self._n_more))) if self._n_more else matrix
+
+    def point(self, x: Vector) -> Vector:
+        """The point z of variables x."""
+        n = self._n
+        return x[:n] - x[n : 2 * n] if self._split else x[:n] if self._n_more else x
+
+    def near(self, center: Vector, metric: Vector) -> tuple[Vector, Vector]:
+        """Center and metric of the quadratic that is the term plus ``metric @ (z - center)**2 / 2``."""
+        if self._split:
+            center, metric = np.r_[np.maximum(center, 0.0), np.maximum(-center, 0.0)], np.r_[metric, metric]
+        pad = np.zeros(self._n_more)
+        center, metric = np.r_[center, pad], np.r_[metric, pad]
+        whole = metric + self.diagonal
+        return (metric * center - self.linear) / whole, whole
