@@ -12,10 +12,13 @@ from oracle_opt import (
     FeasibilityCut,
     FreeSpace,
     FunctionOracle,
+    L1Term,
     ObjectiveCut,
     Polyhedron,
+    QuadraticTerm,
     Simplex,
 )
+from oracle_opt.oracles import Composite, RiskOracle
 from oracle_opt.problems import suite, two_stage
 
 # Families of the suite, and the most that is taken of each; the rest is drawn below.
@@ -29,7 +32,7 @@ HELD_OUT = frozenset(HELD_SUITE) | {
     *("risk-insensitive", "risk-multiclass", "risk-expectile", "risk-poisson", "risk-cvar"),
     *("smooth-quadratic", "smooth-distances", "smooth-softmax", "smooth-fair", "smooth-portfolio"),
     *("lagrangian-stock", "lagrangian-covering", "lagrangian-median", "two-stage-newsvendor", "eigenvalues-sum"),
-    *("inexact-answers", "cuts-norms", "cuts-quadratic"),
+    *("inexact-answers", "cuts-norms", "cuts-quadratic", "known-auc", "known-logistic", "known-multiclass"),
 }
 
 
@@ -186,6 +189,33 @@ def softmax(s, label, kinds):
     value = -np.log(slope[rows, label] + 1e-300).mean()
     slope[rows, label] -= 1
     return value, slope / len(s)
+
+
+# Sums with a known term, which methods may take as it is.
+
+
+def with_ridge(kind, source, lam):
+    """A risk plus ``lam/2 |w|^2``, which proves a radius."""
+    X, t, y = source()
+    return Composite(RiskOracle(kind, X, t if isinstance(y, int) else y), QuadraticTerm(lam))
+
+
+def with_l1(source, lam, level=0.75):
+    """A quantile risk plus ``lam |w|_1`` on a box."""
+    X, t, _ = source()
+    return Composite(RiskOracle("quantile", X, t, level=level, domain=cube(X.shape[1], 10.0)), L1Term(lam))
+
+
+def elastic(n, ridge, l1):
+    """The largest of 3 n affine functions, plus an l1 norm and a quadratic, on a box."""
+    rng = np.random.default_rng(n)
+    A, b = rng.normal(size=(3 * n, n)), rng.normal(size=3 * n)
+
+    def f(x):
+        v = A @ x + b
+        return v.max(), A[v.argmax()]
+
+    return Composite(FunctionOracle(f, cube(n, 2.0)), QuadraticTerm(ridge) + L1Term(l1))
 
 
 # Smooth functions.
@@ -535,7 +565,19 @@ def drawn():
     for family, (loss, sources) in risks.items():
         for k, (name, source) in enumerate(sources.items()):
             yield family, name, partial(risk, loss, source, (1e-2, 1e-3)[k % 2])
+    ridged = {
+        "known-hinge": ("hinge", tables | real("breast_cancer")),
+        "known-auc": ("auc", fresh | real("breast_cancer")),
+        "known-logistic": ("logistic", fresh | real("breast_cancer")),
+        "known-multiclass": ("multiclass", groups),
+    }
+    for family, (kind, sources) in ridged.items():
+        for k, (name, source) in enumerate(sources.items()):
+            yield family, name, partial(with_ridge, kind, source, (1e-3, 1e-2, 1e-4)[k % 3])
+    for k, (name, source) in enumerate((tables | real("diabetes")).items()):
+        yield "known-quantile", name, partial(with_l1, source, (1e-2, 1e-3)[k % 2])
     sizes = {
+        "known-affine": (elastic, [(8, 1e-1, 1e-2), (25, 1e-2, 1e-1), (60, 1e-1, 1e-1), (100, 1.0, 1e-2)]),
         "smooth-squares": (partial(of_rows, "squares"), [(8,), (25,), (60,), (100,)]),
         "smooth-exponentials": (partial(of_rows, "exponentials"), [(8,), (25,), (60,), (100,)]),
         "lagrangian-commitment": (commitment, [(12,), (24,), (48,)]),
