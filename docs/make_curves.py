@@ -28,7 +28,7 @@ MAX_CALLS = 500
 LEVELS = (1e-1, 1e-2, 5e-3, 1e-3, 1e-4, 1e-6)
 SPLITS = 5  # of the picture
 WIDTH, DPI = 7.4, 130  # inches, dots an inch
-# All methods of the pictures of this documentation. A method looks by its place in here, the same in each picture: each
+# The methods of the pictures of this documentation. A method looks by its place in here, the same in each picture: each
 # seven in a row have all colors, and those of one page hardly ever share one.
 OF_KERNELS: dict[str, QueryPointGenerator] = {"NewtonMKL()": NewtonMKL(), "SMOMKL()": SMOMKL()}
 METHODS = {
@@ -58,6 +58,8 @@ METHODS = {
         "SMOMKL()",
         "MirrorDescent()",
         "FrankWolfe()",
+        "TrustRegion()",
+        "LevelSet(0.5)",
     )
 }
 # Seconds of the pictures are of processor time, so that it does not matter what else the machine does.

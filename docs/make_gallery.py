@@ -2,9 +2,10 @@
 
     python docs/make_gallery.py [--pictures] [PAGE ...]
 
-The first listing of a page makes an `oracle`, and a `start` if it needs one. Each method of the page runs on it to the
-page's gap, three times: one curve, whose band over seconds is the spread of the clock, and one row, seconds of
-processor time, medians. With names of pages only these are made anew, and the table of docs/how_to_choose.md, which
+The listings of a page make an `oracle`, and where it needs them a `start`, a `plain` oracle of the same function, and a
+`figure` of what was found, which becomes PAGE_fit.png. Each method of the page runs on the oracle to the page's gap,
+three times: one curve, whose band over seconds is the spread of the clock, and one row, seconds of processor time,
+medians. With names of pages only these are made anew, and the table of docs/how_to_choose.md, which
 needs all of them, stays; with --pictures all tables stay.
 """
 
@@ -46,6 +47,7 @@ BY_LEVEL = ("LevelSet()", "ProximalBundle()", "AnalyticCenter()", "Kelley()")
 BY_BUNDLE = ("ProximalBundle()", "LevelSet()", "AnalyticCenter()", "Kelley()")
 BY_CENTER = ("AnalyticCenter()", "ProximalBundle()", "LevelSet()", "Kelley()")
 SUBGRADIENT = "Subgradient(polyak=True)"
+PLAIN = " on the plain sum"
 PAGES = {
     "mkl": Page(1e-6, L1, "curvature of the support vector machine: quadratic at the end"),
     "mkl_squared_hinge": Page(1e-6, L1, "the same"),
@@ -82,6 +84,12 @@ PAGES = {
     "facility_location": Page(1e-6, (*BY_LEVEL, SUBGRADIENT), "calls hardly grow with the customers"),
     "multicommodity_flow": Page(1e-6, BY_BUNDLE, "few prices are not zero; `AnalyticCenter()` on larger networks"),
     "cvxpy_value": Page(1e-5, BY_LEVEL, "a simplex: its entropic metric fits"),
+    "auc": Page(
+        1e-6,
+        ("LevelSet(0.5)", "LevelSet()", "ProximalBundle()", "Kelley()", f"ProximalBundle(){PLAIN}", "AnalyticCenter()"),
+        "the quadratic is known and taken as it is: the default",
+    ),
+    "quantile": Page(1e-6, BY_BUNDLE, "the norm is known, the rest piecewise linear: ends at a vertex"),
 }
 
 
@@ -111,16 +119,20 @@ def measure(page: str) -> tuple[bool, dict[str, Measured]]:
     """Run the listing of a page and all its methods; tell whether its oracle is convex, too."""
     namespace = {"__name__": "example"}
     with redirect_stdout(sys.stderr):
-        exec(LISTING.search((FOLDER / f"{page}.md").read_text())[1], namespace)
+        for listing in LISTING.findall((FOLDER / f"{page}.md").read_text()):
+            exec(listing, namespace)
+    if "figure" in namespace:
+        save(namespace["figure"], FOLDER / f"{page}_fit.png", colors=96)
     oracle, runs = namespace["oracle"], {}
     for name in PAGES[page].names:
         results, seconds = [], []
+        asked = namespace["plain"] if name.endswith(PLAIN) else oracle
         for _ in range(REPEATS):
             began = process_time()
             with processor_clock:
-                results.append(answer(oracle, namespace.get("start"), METHODS[name], PAGES[page]))
+                results.append(answer(asked, namespace.get("start"), METHODS[name.removesuffix(PLAIN)], PAGES[page]))
             seconds.append(process_time() - began)
-        certificate = standing_of(results[0], oracle).value  # raises where it is refused: no table is made of it
+        certificate = standing_of(results[0], asked).value  # raises where it is refused: no table is made of it
         runs[name] = Measured(tuple(results), float(np.median(seconds)), certificate)
         print(f"{page}: {name} {results[0].n_calls} calls, {runs[name].seconds:.2g} s", file=sys.stderr)
     return oracle.convex, runs
