@@ -160,6 +160,28 @@ def test_a_minimum_of_zero_is_certified_without_any_promise(kind):
         assert 0 <= verdict.gap <= 1e-9
 
 
+@weighted
+@pytest.mark.parametrize("scale", [1e-310, 1e-12, 1.0, 3e7, 1e150])
+def test_the_value_over_pairs_in_floats_is_never_less_than_in_fractions(weighted, scale):
+    rng = np.random.default_rng(7)
+    for m, digits in ((2, 0), (30, 0), (30, 1), (700, 1), (700, 9)):
+        X, y = scale * np.round(rng.normal(size=(m, 3)), digits), rng.permutation(np.arange(m) % 2)
+        weights = 10.0 ** rng.uniform(-12, 3, m) if weighted else None
+        oracle = RiskOracle("auc", X, y, sample_weight=weights)
+        apart = RiskOracle("auc", X / scale + 100.0 * y[:, None], y, sample_weight=weights)
+        for risk, w in (
+            (oracle, rng.normal(size=3)),
+            (oracle, np.zeros(3)),
+            (apart, np.ones(3)),
+            (oracle, np.eye(3)[0]),
+        ):
+            exact, upper = (risk.prove_value(ValueClaim(w, 0.0), exact) for exact in (True, False))
+            assert exact <= upper <= float(exact) + 1e-13 * risk.size_of_terms(w)
+            assert risk is oracle or exact == 0
+    with pytest.raises(Refuted, match="is not finite"):
+        RiskOracle("auc", [[1e300], [-1e300]], [0, 1]).prove_value(ValueClaim([1e300], 0.0))
+
+
 def test_what_an_estimator_asks_for():
     X, y = np.eye(3), np.array(["c", "a", "b"])
     oracle = RiskOracle("multiclass", X, y)

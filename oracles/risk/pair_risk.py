@@ -5,14 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oracle_opt.arrays import Vector
+from oracle_opt.arrays import EPS, Vector
 from oracle_opt.oracles.risk.row_risk import Risk, ScoreTangent, total_of
 from oracle_opt.proof.claim import Bound
 from oracle_opt.proof.enclosed_products import MOST_WHOLE, whole
-from oracle_opt.proof.exact_sums import rounded_up
+from oracle_opt.proof.floats import Floats
 from oracle_opt.proof.number import Numbers
 from oracle_opt.proof.plain import Plain
-from oracle_opt.proof.rationals import Fractions
 from oracle_opt.proof.witness_numbers import whole_numbers
 
 
@@ -31,14 +30,16 @@ class PairRisk(Risk):
         self.positive, self.negative = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
         self.of_positive, self.of_negative = sample_weight[self.positive], sample_weight[self.negative]
         self.total = float(self.of_positive.sum() * self.of_negative.sum())
+        self.places = np.argsort(np.r_[self.positive, self.negative])
+        self.ones = (y > 0) * 1.0
         self.even = bool((sample_weight == 1.0).all())
 
-    def counts(self, scores: NDArray[Any]) -> NDArray[np.int32]:
-        """The witness at some scores, floats or fractions."""
-        least, level = scores[self.positive] - 1, scores[self.negative]
-        found = np.zeros(len(scores), dtype=np.int32)
-        found[self.positive] = np.searchsorted(np.sort(level), least, side="right") - len(level)
-        found[self.negative] = np.searchsorted(np.sort(least), level, side="left")
+    def counts(self, short: NDArray[Any]) -> NDArray[np.int32]:
+        """The witness at some scores, floats or fractions, less 1 those of positive rows."""
+        p, n = (rows[np.argsort(short[rows])] for rows in (self.positive, self.negative))
+        found = np.zeros(len(short), dtype=np.int32)
+        found[p] = np.searchsorted(short[n], short[p], side="right") - len(n)
+        found[n] = np.searchsorted(short[p], short[n], side="left")
         return found
 
     def size(self, sizes: Vector) -> float:
@@ -48,7 +49,7 @@ class PairRisk(Risk):
 
     def at(self, scores: Vector) -> tuple[float, NDArray[Any], Vector]:
         """The pairs' affine function has the value of the risk where they were counted."""
-        counts = self.counts(scores)
+        counts = self.counts(scores - self.ones)
         if self.even:
             constant, weights = -float(counts[self.positive].sum()), counts.astype(float)
         else:
@@ -61,25 +62,32 @@ class PairRisk(Risk):
         name, (P, N) = "`row_weights` of the witness", (len(self.positive), len(self.negative))
         of_positive = whole_numbers(name, -witness[self.positive], N + 1, P)
         of_negative = whole_numbers(name, witness[self.negative], P + 1, N)
-        first, firm = np.argsort(-of_negative, kind="stable"), np.argsort(-of_positive, kind="stable")
+        first, firm = np.argsort(np.arange(N) - N * of_negative), np.argsort(np.arange(P) - P * of_positive)
         partners = np.empty(N, dtype=np.intp)  # so many of the positive rows of the largest counts
-        partners[first] = P - np.searchsorted(of_positive[firm[::-1]], np.arange(N), side="right")
+        partners[first] = P - np.cumsum(np.bincount(of_positive, minlength=N))[:N]
         up = _running_sums(self.of_negative[first], kind)[of_positive] * self.of_positive
         down = _running_sums(self.of_positive[firm], kind)[partners] * self.of_negative
-        weights = kind.joined([-up, down])[np.argsort(np.r_[self.positive, self.negative])]
+        weights = kind.joined([-up, down])[self.places]
         return ScoreTangent(
             total_of(up), weights, total_of(kind.of(self.of_positive)) * total_of(kind.of(self.of_negative))
         )
 
     def above(self, scores: Numbers) -> Bound:
-        """The risk falls in scores of positive rows and rises in the others; then in fractions."""
-        worst = Fractions.of(np.where(self.y > 0, scores.below(), scores.above()))
-        pairs = self.tangent(self.counts(worst.x), Fractions)
-        upper = ((pairs.constant + pairs.weights.dot(worst)) / pairs.total).x
-        return upper if scores.exact else rounded_up(upper)
+        """The risk falls in scores of positive rows and rises in the others; the pairs where it is more than 0."""
+        short = scores - self.ones
+        worst = np.where(self.y > 0, short.below(), short.above())
+        pairs = self.tangent(self.counts(worst), type(scores))
+        upper: Bound = (total_of(pairs.weights * worst) / pairs.total).above()
+        return upper
 
 
 def _running_sums(values: Vector, kind: type[Numbers]) -> Numbers:
     """Sums of none, one, two and more of the first of some numbers that are not negative."""
-    plain = kind is Plain or (whole(values) and values.sum() < MOST_WHOLE)
-    return kind.of(np.r_[0, np.cumsum(values if plain else Fractions.of(values).x)])
+    sums = np.r_[0.0, np.cumsum(values)]
+    if kind is Plain or (whole(values) and sums[-1] < MOST_WHOLE):
+        return kind.of(sums)
+    if kind.exact:
+        return kind.of(np.r_[0, np.cumsum(kind.of(values).x)])
+    added = np.diff(sums)
+    lost = np.r_[0.0, (sums[:-1] - (sums[1:] - added)) + (values - added)]  # to the last bit: Knuth's sum of two
+    return Floats(np.cumsum(lost), EPS * len(lost) * np.cumsum(np.abs(lost))) + sums
