@@ -46,13 +46,15 @@ class RiskOracle(Oracle):
     ``hinge``      ``max(0, 1 - y s)``                                            two classes
     ``logistic``   ``log(1 + exp(-y s))``                                         two classes
     ``auc``        ``max(0, 1 - s_p + s_n)``, mean over all pairs of a positive   two classes
-                   and a negative row, by sorting [1]_
-    ``multiclass`` ``max_k (1{k != y} + s_k) - s_y`` [2]_                         two classes or more
-    ``quantile``   ``level r`` if r > 0, else ``(level - 1) r`` [3]_              real numbers
-    ``expectile``  ``level r**2`` if r > 0, else ``(1 - level) r**2`` [4]_        real numbers
+                   and a negative row, by sorting
+    ``multiclass`` ``max_k (1{k != y} + s_k) - s_y``                              two classes or more
+    ``quantile``   ``level r`` if r > 0, else ``(level - 1) r``                   real numbers
+    ``expectile``  ``level r**2`` if r > 0, else ``(1 - level) r**2``             real numbers
     ``huber``      ``r**2 / 2`` if ``abs(r) <= width``, else                      real numbers
                    ``width abs(r) - width**2 / 2``
     ============== ============================================================== ==================
+
+    Of these, ``auc`` is from [1]_, ``multiclass`` from [2]_, ``quantile`` from [3]_ and ``expectile`` from [4]_.
 
     Of two classes the larger in sorted order is +1, the positive one. There is no intercept: append a column of ones.
 
