@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oracle_opt.arrays import EPS, Vector
-from oracle_opt.oracles.risk.row_risk import Risk, ScoreTangent, total_of
+from oracle_opt.oracles.risk.row_risks import ScoreTangent, total_of
 from oracle_opt.proof.claim import Bound
 from oracle_opt.proof.enclosed_products import MOST_WHOLE, whole
 from oracle_opt.proof.floats import Floats
@@ -15,7 +15,7 @@ from oracle_opt.proof.plain import Plain
 from oracle_opt.proof.witness_numbers import whole_numbers
 
 
-class PairRisk(Risk):
+class PairRisk:
     """Mean of ``max(0, 1 - s_p + s_n)`` over all pairs.
 
     The witness counts in how many pairs of positive loss a row is, with a minus sign for positive rows. A positive row
@@ -24,9 +24,10 @@ class PairRisk(Risk):
     """
 
     labels, polyhedral = 2, True
+    takes: tuple[str, ...] = ()
 
-    def __init__(self, y: Vector, sample_weight: Vector, **parameters: float) -> None:
-        super().__init__(y, sample_weight, **parameters)
+    def __init__(self, y: NDArray[Any], sample_weight: Vector) -> None:
+        self.y, self.sample_weight, self.parameters = y, sample_weight, dict[str, float]()
         self.positive, self.negative = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
         self.of_positive, self.of_negative = sample_weight[self.positive], sample_weight[self.negative]
         self.total = float(self.of_positive.sum() * self.of_negative.sum())
@@ -49,16 +50,13 @@ class PairRisk(Risk):
 
     def at(self, scores: Vector) -> tuple[float, NDArray[Any], Vector]:
         """The pairs' affine function has the value of the risk where they were counted."""
-        counts = self.counts(scores - self.ones)
-        if self.even:
-            constant, weights = -float(counts[self.positive].sum()), counts.astype(float)
-        else:
-            proven = self.tangent(counts, Plain)
-            constant, weights = proven.constant.x, proven.weights.x
-        return (constant + float(weights @ scores)) / self.total, counts, weights / self.total
+        short = scores - self.ones
+        counts = self.counts(short)
+        weights = counts.astype(float) if self.even else self.tangent(counts, Plain).weights.x
+        return float(weights @ short) / self.total, counts, weights / self.total
 
     def tangent(self, witness: NDArray[Any], kind: type[Numbers]) -> ScoreTangent:
-        """See `Risk.tangent`."""
+        """See `RowRisk.tangent`."""
         name, (P, N) = "`row_weights` of the witness", (len(self.positive), len(self.negative))
         of_positive = whole_numbers(name, -witness[self.positive], N + 1, P)
         of_negative = whole_numbers(name, witness[self.negative], P + 1, N)
@@ -90,4 +88,4 @@ def _running_sums(values: Vector, kind: type[Numbers]) -> Numbers:
         return kind.of(np.r_[0, np.cumsum(kind.of(values).x)])
     added = np.diff(sums)
     lost = np.r_[0.0, (sums[:-1] - (sums[1:] - added)) + (values - added)]  # to the last bit: Knuth's sum of two
-    return Floats(np.cumsum(lost), EPS * len(lost) * np.cumsum(np.abs(lost))) + sums
+    return kind.of(sums) + Floats(np.cumsum(lost), EPS * len(lost) * np.cumsum(np.abs(lost)))

@@ -15,7 +15,6 @@ from oracle_opt.errors import InvalidArgument, Refuted
 from oracle_opt.oracle import Oracle
 from oracle_opt.oracles.risk import row_risks
 from oracle_opt.oracles.risk.pair_risk import PairRisk
-from oracle_opt.oracles.risk.row_risk import Risk
 from oracle_opt.proof.affine_excess import affine_excess
 from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim, missing
 from oracle_opt.proof.enclosure import Enclosure
@@ -24,7 +23,7 @@ from oracle_opt.proof.rationals import Fractions
 from oracle_opt.proof.witness_numbers import number, numbers
 from oracle_opt.words import shown
 
-KINDS: dict[str, type[Risk]] = {
+KINDS: dict[str, type[row_risks.RowRisk] | type[PairRisk]] = {
     "hinge": row_risks.HingeRisk,
     "quantile": row_risks.QuantileRisk,
     "expectile": row_risks.ExpectileRisk,
@@ -173,9 +172,6 @@ class RiskOracle(Oracle):
             A score for each row, and for each class in the order of `classes`.
         """
         point = finite("w", w, (self.domain.dimension,), "a point of the domain")
-        return self._scores(point)
-
-    def _scores(self, point: Vector) -> NDArray[np.float64]:
         made: NDArray[np.float64] = self.X @ point.reshape(self.n_features, *self._columns)
         return made
 
@@ -187,7 +183,7 @@ class RiskOracle(Oracle):
         ObjectiveCut
             Its `extras`: `row_weights`, ndarray of shape (m,), for multiclass (m, K).
         """
-        value, witness, weights = self._risk.at(self._scores(query.point))
+        value, witness, weights = self._risk.at(self.scores(query.point))
         slope = (self._transposed @ weights).ravel()
         return ObjectiveCut(query.point, value, slope, lower_bound=0.0, extras={"row_weights": witness})
 

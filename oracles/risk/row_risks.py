@@ -1,17 +1,81 @@
-"""Losses of one row each, and of its target."""
+"""Risks: the mean of the losses of one row each, and what slopes by the scores prove of it."""
 
+# ruff: noqa: D102 - each method of a loss is documented once, in `RowRisk`
+
+from abc import ABC, abstractmethod
 from functools import reduce
 from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from oracle_opt.arrays import Vector
-from oracle_opt.oracles.risk.row_risk import RowRisk
+from oracle_opt.errors import Refuted
+from oracle_opt.proof.claim import Bound
 from oracle_opt.proof.exact_sums import exact, rounded_up
 from oracle_opt.proof.number import Numbers
+
+
+class ScoreTangent(NamedTuple):
+    """``(constant + (weights * scores).sum()) / total`` lies below the risk, whatever the scores."""
+
+    constant: Numbers
+    weights: Numbers
+    total: Numbers
+
+
+class RowRisk(ABC):
+    """The weighted mean of a loss of each row, at least 0: the witness holds the slopes of the losses by the scores."""
+
+    labels = 0  # how many classes y has: 0 for real targets, 2, or 3 for two and more
+    takes: tuple[str, ...] = ()  # its parameters
+    polyhedral = False
+
+    def __init__(self, y: NDArray[Any], sample_weight: Vector, **parameters: float) -> None:
+        self.y, self.sample_weight, self.parameters = y, sample_weight, parameters
+        self.total = float(sample_weight.sum())
+
+    @abstractmethod
+    def rows(self, scores: NDArray[np.float64]) -> tuple[Vector, NDArray[Any]]:
+        """Losses, and their slopes by the scores, which must be allowed to the last bit."""
+
+    def allowed(self, slopes: NDArray[np.float64]) -> bool:
+        """Whether all of these are slopes of affine functions below the loss."""
+        return True
+
+    def constants(self, slopes: Numbers) -> Numbers:
+        """Minus the conjugate: the most that affine functions of these slopes may be at a score of 0, or less."""
+        return -slopes * self.y
+
+    @abstractmethod
+    def losses(self, scores: Numbers) -> Numbers:
+        """The losses, or more."""
+
+    def size(self, sizes: Vector) -> float:
+        """Mean size of the terms of the losses, of scores whose terms add up to these sizes."""
+        return float(self.sample_weight @ (sizes + (1.0 if self.labels else np.abs(self.y)))) / self.total
+
+    def at(self, scores: NDArray[np.float64]) -> tuple[float, NDArray[Any], NDArray[np.float64]]:
+        """Value, witness and subgradient by the scores."""
+        losses, slopes = self.rows(scores)
+        weights = (slopes.T * (self.sample_weight / self.total)).T
+        return float(losses @ self.sample_weight) / self.total, slopes, weights
+
+    def tangent(self, witness: NDArray[np.float64], kind: type[Numbers]) -> ScoreTangent:
+        """What a witness proves; one that proves nothing is refused."""
+        if not self.allowed(witness):
+            raise Refuted("`row_weights` of the witness are no slopes of the loss")
+        slopes, mass = kind.of(witness), kind.of(self.sample_weight)
+        columns = mass if witness.ndim == 1 else kind.of(self.sample_weight[:, None])
+        return ScoreTangent(total_of(self.constants(slopes) * mass), slopes * columns, total_of(mass))
+
+    def above(self, scores: Numbers) -> Bound:
+        """An upper bound of the value."""
+        mass = scores.of(self.sample_weight)
+        upper: Bound = (total_of(self.losses(scores) * mass) / total_of(mass)).above()
+        return upper
 
 
 class HingeRisk(RowRisk):
@@ -20,21 +84,14 @@ class HingeRisk(RowRisk):
     labels, polyhedral = 2, True
 
     def rows(self, scores: Vector) -> tuple[Vector, NDArray[Any]]:
-        """See `RowRisk.rows`."""
         short = 1.0 - self.y * scores
         return np.maximum(short, 0.0), -self.y.astype(np.int8) * (short > 0)
 
     def allowed(self, slopes: Vector) -> bool:
-        """See `RowRisk.allowed`."""
         shares = -self.y * slopes
         return bool(((shares >= 0) & (shares <= 1)).all())
 
-    def constants(self, slopes: Numbers) -> Numbers:
-        """See `RowRisk.constants`."""
-        return -slopes * self.y
-
     def losses(self, scores: Numbers) -> Numbers:
-        """See `RowRisk.losses`."""
         return (1.0 - scores * self.y).maximum(0.0)
 
 
@@ -44,14 +101,12 @@ class LogisticRisk(RowRisk):
     labels = 2
 
     def rows(self, scores: Vector) -> tuple[Vector, NDArray[Any]]:
-        """See `RowRisk.rows`."""
         signed = -self.y * scores
         return np.logaddexp(0.0, signed), -self.y * expit(signed)
 
     allowed = HingeRisk.allowed
 
     def constants(self, slopes: Numbers) -> Numbers:
-        """See `RowRisk.constants`."""
         share = -slopes * self.y
         return 1.0 - (share - 1.0).divergence() - (-share).divergence()
 
@@ -74,16 +129,10 @@ class QuantileRisk(RowRisk):
         return slopes * (scores - self.y), slopes
 
     def allowed(self, slopes: Vector) -> bool:
-        """See `RowRisk.allowed`."""
         level = self.parameters["level"]
         return bool(((slopes >= -level) & (slopes <= -rounded_up(exact(level) - 1))).all())
 
-    def constants(self, slopes: Numbers) -> Numbers:
-        """See `RowRisk.constants`."""
-        return -slopes * self.y
-
     def losses(self, scores: Numbers) -> Numbers:
-        """See `RowRisk.losses`."""
         residuals, level = scores.of(self.y) - scores, scores.of(self.parameters["level"])
         return (residuals * level).maximum(residuals * (level - 1.0))
 
@@ -94,22 +143,15 @@ class ExpectileRisk(RowRisk):
     takes = ("level",)
 
     def rows(self, scores: Vector) -> tuple[Vector, NDArray[Any]]:
-        """See `RowRisk.rows`."""
         residuals, level = self.y - scores, self.parameters["level"]
         scaled = np.where(residuals > 0, level, 1.0 - level) * residuals
         return scaled * residuals, -2.0 * scaled
 
-    def allowed(self, slopes: Vector) -> bool:
-        """See `RowRisk.allowed`."""
-        return True
-
     def constants(self, slopes: Numbers) -> Numbers:
-        """See `RowRisk.constants`."""
         level, up, down = slopes.of(self.parameters["level"]), (-slopes).maximum(0.0), slopes.maximum(0.0)
         return -slopes * self.y - up * up / (level * 4.0) - down * down / ((1.0 - level) * 4.0)
 
     def losses(self, scores: Numbers) -> Numbers:
-        """See `RowRisk.losses`."""
         residuals, level = scores.of(self.y) - scores, scores.of(self.parameters["level"])
         up, down = residuals.maximum(0.0), (-residuals).maximum(0.0)
         return up * up * level + down * down * (1.0 - level)
@@ -121,17 +163,14 @@ class HuberRisk(RowRisk):
     takes = ("width",)
 
     def rows(self, scores: Vector) -> tuple[Vector, NDArray[Any]]:
-        """See `RowRisk.rows`."""
         residuals, width = self.y - scores, self.parameters["width"]
         inside = np.clip(residuals, -width, width)
         return inside * (residuals - 0.5 * inside), -inside
 
     def allowed(self, slopes: Vector) -> bool:
-        """See `RowRisk.allowed`."""
         return bool((np.abs(slopes) <= self.parameters["width"]).all())
 
     def constants(self, slopes: Numbers) -> Numbers:
-        """See `RowRisk.constants`."""
         return -slopes * (slopes * 0.5 + self.y)
 
     def losses(self, scores: Numbers) -> Numbers:
@@ -147,7 +186,6 @@ class MulticlassRisk(RowRisk):
     labels, polyhedral = 3, True
 
     def rows(self, scores: NDArray[np.float64]) -> tuple[Vector, NDArray[Any]]:
-        """See `RowRisk.rows`."""
         row, own, raised = np.arange(len(scores)), self.y, scores + 1.0
         raised[row, own] = scores[row, own]
         best, slopes = raised.argmax(axis=1), np.zeros(scores.shape, dtype=np.int8)
@@ -165,7 +203,12 @@ class MulticlassRisk(RowRisk):
         return -slopes[np.arange(len(self.y)), self.y]
 
     def losses(self, scores: Numbers) -> Numbers:
-        """See `RowRisk.losses`."""
         raised = [scores[:, k] + (self.y != k) for k in range(scores.x.shape[1])]
         best: Numbers = reduce(lambda one, two: one.maximum(two), raised)
         return best - scores[np.arange(len(self.y)), self.y]
+
+
+def total_of(x: Numbers) -> Numbers:
+    """Sum of an array, rounded once in floats."""
+    made: Numbers = x.sums([0, len(x.x)])[0]
+    return made
