@@ -96,7 +96,9 @@ def _rule(oracle: Oracle) -> tuple[QueryPointGenerator, str]:
         return SPG(), reason
     if oracle.known is not None:
         taken = "a term of the function is known, and taken as it is"
-        return (LevelSet(0.5), taken) if _is_bounded(oracle) else (ProximalBundle(), taken)
+        if not _is_bounded(oracle):
+            return ProximalBundle(), taken
+        return (LevelSet(0.5), f"{taken}; it bends") if oracle.known.curvature else (LevelSet(), taken)
     if Eigenpairs in gives and constraints.is_everything and not cuts:
         return SpectralBundle(), "the function is a largest eigenvalue, on a domain without constraints"
     if AnalyticUpdate in gives and simplices is None and not cuts:

@@ -18,13 +18,13 @@ from oracle_opt.arrays import Vector
 from oracle_opt.generators.masters.cut_pool import TANGENTS, CutPool
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
 from oracle_opt.generators.masters.highs import LPFailure
+from oracle_opt.generators.masters.known_model import KnownProgram
 from oracle_opt.generators.masters.known_pool import KnownPool
 from oracle_opt.generators.masters.linear_program import CutLP, ModelLP, ModelMinimum, MulticutLP
 from oracle_opt.generators.masters.polyhedra import NEEDS_ROWS, polyhedral_refusal, simple_part, working_polyhedron
-from oracle_opt.generators.masters.proximal_rows import ProximalRows, RowMultipliers
-from oracle_opt.generators.masters.proximity_control import ProximityControl, first_step
+from oracle_opt.generators.masters.proximal_rows import RowMultipliers, rows_of
+from oracle_opt.generators.masters.proximity_control import ProximityControl, first_step, scale_of
 
-ALIKE = 100.0  # ratio of the widths of a domain up to which they scale its variables
 TRIES = 6  # master problems per call: with a larger weight after a failure, a smaller one where nothing is left to gain
 WORTH = 0.05  # share of the predicted decrease that the summands' model may take back
 BEHIND = 0.1  # share of the proven gap: where less is predicted, the model may prove more than its steps show
@@ -113,7 +113,7 @@ class ProximalBundle(QueryPointGenerator):
         self._domain = domain
         # constraints of the domain that are not simple become rows of the master problem
         self._master, self._equations, self._rhs = simple_part(domain)
-        self._scale = _scale(domain)
+        self._scale = scale_of(domain)
         self._pool = CutPool(domain) if self.known is None else KnownPool(domain, self.known)
         if (form := self._pool.form) is not None:
             self._master, self._equations, self._rhs = form.domain, form.equations, form.sides
@@ -129,7 +129,7 @@ class ProximalBundle(QueryPointGenerator):
         self._phase = ProximalPhase.SEARCH
         small = domain.dimension <= LARGEST and polyhedral_refusal(domain) is None and self.known is None
         self._polyhedron = working_polyhedron(domain) if small else None
-        self._program: CutLP | None = None  # of all cuts, begun anew where some were dropped
+        self._program: CutLP | KnownProgram | None = None  # of all cuts, begun anew where some were dropped
         self._since = 0  # calls since the model was last asked for a proof alone
         self._end: Exhausted | None = None
 
@@ -224,7 +224,7 @@ class ProximalBundle(QueryPointGenerator):
 
     def _solve_whole(self, center: ObjectiveCut) -> None:
         """Solve the master of the whole cuts."""
-        rows = ProximalRows(self._master, self._equations, self._rhs, self._pool, center)
+        rows = rows_of(self._pool, center, self._master, self._equations, self._rhs)
         start = rows.start(self._multipliers)
         failures = 0
         for _ in range(TRIES):
@@ -248,13 +248,14 @@ class ProximalBundle(QueryPointGenerator):
     def _catch_up(self, center: ObjectiveCut) -> None:
         """Take multipliers for the proof alone: of the program or of masters with smaller weights, now and then."""
         n_cuts = len(self._pool.objective)
-        by_program = self._polyhedron is not None and n_cuts >= ENOUGH
+        linear = self._pool.form is not None and self._pool.form.is_norm
+        by_program = (self._polyhedron is not None or linear) and n_cuts >= ENOUGH
         if self._since <= (max(SELDOM * n_cuts, PAUSE - 1) if by_program else max(OFTEN * n_cuts, 1.0)):
             return
         self._since = 0
         if by_program and self._model_minimum() is not None:
             return
-        rows = ProximalRows(self._master, self._equations, self._rhs, self._pool, center)  # with the last tangent
+        rows = rows_of(self._pool, center, self._master, self._equations, self._rhs)  # with the last tangent
         start, weight = rows.start(self._multipliers), self._control.weight
         for _ in range(RUNGS):
             weight *= RUNG
@@ -276,16 +277,28 @@ class ProximalBundle(QueryPointGenerator):
     def _model_minimum(self) -> ModelMinimum | None:
         """Minimize the model of all cuts, with those of the summands where there are some, and take the proof of it."""
         pool, domain = self._pool, self._polyhedron
+        if isinstance(pool, KnownPool):
+            return self._known_minimum(pool)
         if domain is None:
             return None
         if self._program is None or (pool.n_summands and not isinstance(self._program, MulticutLP)):
             self._program = MulticutLP(domain, pool.n_summands) if pool.n_summands else ModelLP(domain)
+        assert not isinstance(self._program, KnownProgram)
         try:
             least = self._program.solve(pool)
         except LPFailure:
             least = self._program = None
         if least is not None:
             self._take(pool.minorant(least.objective, least.feasibility, least.summands))
+        return least
+
+    def _known_minimum(self, pool: KnownPool) -> ModelMinimum | None:
+        """The same of the cuts and a known term, where both are piecewise linear."""
+        program = self._program if isinstance(self._program, KnownProgram) else KnownProgram.of(pool, self._domain)
+        self._program = program
+        least = None if program is None else program.solve()
+        if least is not None:
+            self._take(pool.minorant(least.objective, least.feasibility))
         return least
 
     def _shrink(self) -> None:
@@ -324,18 +337,3 @@ class ProximalBundle(QueryPointGenerator):
             if proven or bool((nearest.point == self._point).all()):
                 self._end = nothing_left(proven)
         self._point = nearest.point
-
-
-def _scale(domain: Domain) -> Vector:
-    """Diagonal of the norm, of size 1: 1 over squared widths, unless they differ by more than a factor of `ALIKE`."""
-    constraints = domain.linear_constraints()
-    assert constraints is not None  # `refusal` refuses all other domains
-    width = constraints.upper - constraints.lower
-    if not np.isfinite(width).all() or not (width > 0).any():
-        return np.ones(len(width))
-    width = np.where(width > 0, width, width.max())
-    if width.max() > ALIKE * width.min():
-        return np.ones(len(width))
-    mean = float(np.sqrt((width**2).mean()))
-    scale: Vector = (mean / width) ** 2
-    return scale

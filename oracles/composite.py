@@ -8,8 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from oracle_opt import CapabilityMismatch, Cut, Domain, FeasibilityCut, FreeSpace, InvalidArgument, ObjectiveCut
-from oracle_opt import Oracle, Query, Result
+from oracle_opt import (
+    CapabilityMismatch,
+    Cut,
+    Domain,
+    FeasibilityCut,
+    FreeSpace,
+    InvalidArgument,
+    ObjectiveCut,
+    Oracle,
+    Query,
+    Result,
+)
 from oracle_opt.arguments import instance
 from oracle_opt.arrays import Vector
 from oracle_opt.checks import check_cut
@@ -70,11 +80,17 @@ class Composite(Oracle):
     2.25
     """
 
+    oracle: Oracle
     known: KnownTerm
+    given: Domain
 
     def __init__(self, oracle: Oracle, known: KnownTerm, domain: Domain | None = None) -> None:
-        self.oracle = instance("oracle", oracle, Oracle, "an Oracle; wrap a function in FunctionOracle")
-        self.known = instance("known", known, KnownTerm, A_TERM)
+        instance("oracle", oracle, Oracle, "an Oracle; wrap a function in FunctionOracle")
+        instance("known", known, KnownTerm, A_TERM)
+        if isinstance(oracle, Composite):  # of three terms two are known
+            domain, known = oracle.given if domain is None else domain, oracle.known + known
+            oracle = oracle.oracle
+        self.oracle, self.known = oracle, known
         if not oracle.convex or oracle.maximizes:
             words = "is maximized" if oracle.maximizes else "is not convex"
             raise CapabilityMismatch(f"{oracle!r} {words}: a known term is added to a convex function to be minimized")
@@ -90,6 +106,7 @@ class Composite(Oracle):
         self.at_edge, self.relaxation = oracle.at_edge, oracle.relaxation
         named = ((KNOWN_POINT, known.quadratic), (KNOWN_SLOPE, known.norm))
         self.witness = oracle.witness + tuple(name for name, part in named if part is not None)
+        self.given = self.domain  # without the radius that is proven below
         self._judge = oracle  # of claims, over the domain of the sum
         if isinstance(self.domain, FreeSpace) and np.isinf(self.domain.radius) and known.curvature > 0:
             self.domain = self._bounded(self.domain.dimension)

@@ -17,8 +17,8 @@ from oracle_opt import (
     FunctionOracle,
     InvalidArgument,
     L1Term,
-    Query,
     QuadraticTerm,
+    Query,
     Refuted,
     Status,
     minimize,
@@ -166,6 +166,34 @@ def test_a_term_that_bends_proves_a_radius(seed):
     assert result.success
     assert np.linalg.norm(result.point - 0.3) <= oracle.domain.radius
     assert result.certificate().verify(oracle).proven
+
+
+def test_two_terms_added_one_after_the_other_are_known_both():
+    first, second = QuadraticTerm(0.5), L1Term(0.05)
+    nested, whole = Composite(Composite(risk("hinge"), first), second), Composite(risk("hinge"), first + second)
+    assert nested.identity() == whole.identity()
+    assert nested.domain.radius == whole.domain.radius
+    with pytest.raises(InvalidArgument, match="into one"):
+        Composite(nested, second)
+
+
+def test_products_of_cuts_replace_the_search_on_a_whole_space():
+    """Diagonals of few numbers, an intercept of which nothing is known too; cuts are dropped and averaged."""
+    rng = np.random.default_rng(4)
+    X, y = np.c_[rng.normal(size=(80, 6)), np.ones(80)], rng.normal(size=80)
+    for diagonal in (np.ones(7), [1, 1, 1, 2, 2, 2, 0], np.arange(1, 8)):  # the last has too many
+        oracle = Composite(
+            RiskOracle("quantile", X, y, level=0.7, domain=FreeSpace(7, radius=20)),
+            QuadraticTerm(0.1, diagonal=diagonal),
+        )
+        z = cp.Variable(7)
+        r = y - X @ z
+        loss = cp.sum(cp.maximum(0.7 * r, -0.3 * r)) / 80 + 0.05 * cp.sum(cp.multiply(diagonal, cp.square(z)))
+        best = cp.Problem(cp.Minimize(loss)).solve(solver=cp.CLARABEL)
+        for generator in (LevelSet(0.5), ProximalBundle(), Kelley(), LevelSet(0.5, max_cuts=12)):
+            result = minimize(oracle, generator, rtol=1e-6, max_calls=800)
+            assert result.success, (repr(generator), result.message)
+            assert result.lower_bound - 1e-8 <= best <= result.upper_bound + 1e-8
 
 
 @pytest.mark.parametrize("generator", AWARE)

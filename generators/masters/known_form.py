@@ -1,12 +1,16 @@
 """A term that is known, in the form in which masters take it."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from oracle_opt import Domain
 from oracle_opt.arrays import Matrix, Vector
 from oracle_opt.domains import Box
+from oracle_opt.generators.masters.cut_rows import Rows
 from oracle_opt.generators.masters.polyhedra import simple_part
 from oracle_opt.known import KnownTerm
+
+FEW = 4  # different numbers on the diagonal
 
 
 class KnownForm:
@@ -23,8 +27,12 @@ class KnownForm:
         The term is ``diagonal @ x**2 / 2 + linear @ x``, but for a constant.
     bends : bool
         Whether the diagonal is positive: the model plus the term then has one minimizer.
+    is_norm : bool
+        Whether the term is an l1 norm alone.
     last : ndarray of shape (n,)
         The point z that a master found last.
+    bending : tuple of float
+        The numbers on the diagonal, where these are few and there is no other constraint: see `SpaceRows`.
     """
 
     def __init__(self, term: KnownTerm, domain: Domain) -> None:
@@ -38,8 +46,8 @@ class KnownForm:
         if quadratic is not None:
             diagonal = np.broadcast_to(quadratic.weight * quadratic.entries, n)
             linear = linear if quadratic.center is None else -quadratic.steep(quadratic.center)
+        known = domain.linear_constraints()
         if self._split or self._n_more:
-            known = domain.linear_constraints()
             assert known is not None
             lower, upper = known.lower, known.upper
             equations, sides = known.equality_matrix, known.equality_rhs
@@ -56,7 +64,26 @@ class KnownForm:
             lifted = self.rows(factor)
             lifted[:, len(diagonal) :] = -np.eye(self._n_more)
             self.equations, self.sides = np.concatenate([self.equations, lifted]), np.r_[sides, np.zeros(self._n_more)]
-        self.bends = bool((self.diagonal > 0).all())
+        self.bends, self.is_norm = bool((self.diagonal > 0).all()), self._split and not self.diagonal.any()
+        everything = known is not None and known.is_everything and not (self._split or self._n_more)
+        different = np.unique(self.diagonal) if everything else self.diagonal[:0]
+        self.bending = tuple(different.tolist()) if len(different) <= FEW else ()
+        self._numbers = np.zeros(0, dtype=np.intp)  # of the cuts whose products are kept
+        self._products = np.zeros((len(self.bending), 0, 0))  # over the variables of each number on the diagonal
+
+    def products(self, rows: Rows) -> NDArray[np.float64]:
+        """``rows @ rows.T`` over the variables of each number on the diagonal; kept from call to call."""
+        if len(self._numbers) != len(rows) or (self._numbers != rows.number).any():
+            kept = np.isin(self._numbers, rows.number)
+            new = range(int(kept.sum()), len(rows))
+            made = np.zeros((len(self.bending), len(rows), len(rows)))
+            made[:, : new.start, : new.start] = self._products[:, kept][:, :, kept]
+            for i in new:
+                row = rows.row(i)
+                for each, number in zip(made, self.bending, strict=True):
+                    each[i] = each[:, i] = rows.products(np.where(self.diagonal == number, row, 0.0))
+            self._products, self._numbers = made, rows.number.copy()
+        return self._products
 
     def rows(self, matrix: Matrix) -> Matrix:
         """Rows over z as rows over x."""

@@ -1,15 +1,22 @@
 """The cutting-plane model of a function plus a term that is known: its minimum, and points in its level sets."""
 
+from __future__ import annotations
+
+from dataclasses import replace
+
 import numpy as np
 
 from oracle_opt import Domain, FeasibilityCut, Minorant, ObjectiveCut
 from oracle_opt.arrays import Vector
+from oracle_opt.domains import Box
+from oracle_opt.generators.masters.cut_pool import CutPool
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
+from oracle_opt.generators.masters.highs import LPFailure
 from oracle_opt.generators.masters.known_pool import KnownPool
-from oracle_opt.generators.masters.linear_program import ModelMinimum
+from oracle_opt.generators.masters.linear_program import ModelLP, ModelMinimum
 from oracle_opt.generators.masters.proximal_master import ProximalPoint
-from oracle_opt.generators.masters.proximal_rows import ProximalRows, RowMultipliers
-from oracle_opt.generators.masters.proximity_control import first_step
+from oracle_opt.generators.masters.proximal_rows import ProximalRows, RowMultipliers, rows_of
+from oracle_opt.generators.masters.proximity_control import first_step, scale_of
 from oracle_opt.known import KnownTerm
 
 RUNG, RUNGS = 0.1, 6  # factor from one weight to the next where the term does not bend everywhere, and most of them
@@ -58,8 +65,9 @@ class KnownModel(CuttingPlaneModel):
         self.pool = KnownPool(domain, term)
         self.pool.add_domain(domain)
         self.first = self._weight = 0.0
-        self.flat = np.ones(domain.dimension)
+        self.flat = scale_of(domain)
         self._multipliers = RowMultipliers(np.zeros(0), np.zeros(0), np.zeros(len(self.pool.form.sides)))
+        self._program = KnownProgram.of(self.pool, domain)
 
     def add(self, cut: ObjectiveCut | FeasibilityCut) -> bool:
         """Take up a `cut` that `tell` was told, and minimize; whether it is the best seen so far."""
@@ -74,7 +82,7 @@ class KnownModel(CuttingPlaneModel):
                 objective = np.zeros(len(pool.objective))
                 objective[-1] = 1.0
                 self._multipliers = RowMultipliers(objective, known.feasibility, known.equations)
-                self.rows = self._master(best)
+                self.rows, self._program = self._master(best), KnownProgram.of(pool, self.domain)
         return best is not before
 
     def height(self, found: ProximalPoint) -> float:
@@ -90,7 +98,7 @@ class KnownModel(CuttingPlaneModel):
 
     def _master(self, best: ObjectiveCut) -> ProximalRows:
         form = self.pool.form
-        return ProximalRows(form.domain, form.equations, form.sides, self.pool, best)
+        return rows_of(self.pool, best, form.domain, form.equations, form.sides)
 
     def _least(self, best: ObjectiveCut) -> ModelMinimum:
         """Minimize."""
@@ -98,12 +106,18 @@ class KnownModel(CuttingPlaneModel):
         if not self.first:
             norm = float(np.linalg.norm(best.subgradient)) or 1.0
             self.first = self._weight = norm / first_step(self.domain, best, 0.1, self.flat)
+        if self._program is not None and (least := self._program.solve()) is not None:
+            self._multipliers = RowMultipliers(least.objective, least.feasibility, self._multipliers.equations)
+            self.pool.form.last = least.point
+            self.prove(self._multipliers)
+            self.failed = False
+            return least
         start = self.rows.start(self._multipliers)
         for _ in range(1 if bends else RUNGS):
             gap = self.gap
             enough = FINE * gap if np.isfinite(gap) else 0.0
             found = self.rows.minimize(0.0 if bends else self._weight, self.flat, start, enough=enough)
-            multipliers, slack = self.rows.multipliers(found), 0.0
+            multipliers = self.rows.multipliers(found)
             self.prove(multipliers)
             slack = self.height(found) - self.lower
             if not found.converged or slack <= LOOSE * self.gap:
@@ -114,14 +128,67 @@ class KnownModel(CuttingPlaneModel):
         if self.failed or slack < TIGHT * self.gap:
             self._weight = min(self._weight / RUNG, self.first)
         self._multipliers = multipliers
-        none = np.zeros(0)
-        point = self.inside(found.point)
+        point, none = self.inside(found.point), np.zeros(0)
         return ModelMinimum(point, self.height(found), multipliers.objective, multipliers.feasibility, none)
 
     def inside(self, point: Vector) -> Vector:
         """The point of the domain nearest to one that satisfies its rows to the master's tolerance."""
         simple = self.pool.form.domain is self.domain or self.domain.contains(point)
         return point if simple else self.domain.project(point)
+
+
+class KnownProgram:
+    """The linear program of a model plus an l1 norm alone, over the parts of the variables that are not negative."""
+
+    def __init__(self, pool: KnownPool, parts: Box) -> None:
+        self._pool, self._parts = pool, parts
+        self._begin()
+
+    @classmethod
+    def of(cls, pool: KnownPool, domain: Domain) -> KnownProgram | None:
+        """That of a pool on a bounded domain; `None` where there is none."""
+        promised = domain.promised_polyhedron()
+        if not pool.form.is_norm or promised is None or not np.isfinite(promised.bounding_box()).all():
+            return None
+        known = domain.linear_constraints()
+        if known is None or len(known.equality_rhs):
+            return None
+        lower, upper = promised.bounding_box()
+        return cls(pool, Box(np.maximum([lower, -upper], 0.0).ravel(), np.maximum([upper, -lower], 0.0).ravel()))
+
+    def _begin(self) -> None:
+        self._lifted, self._lp = CutPool(self._parts), ModelLP(self._parts)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "_lp": None}  # HiGHS cannot be pickled: a copy begins it anew
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state)
+        self._begin()
+
+    def solve(self) -> ModelMinimum | None:
+        """Minimize over all cuts of the pool; `None` where that fails."""
+        pool, form = self._pool, self._pool.form
+        if len(self._lifted.objective) > len(pool.objective):
+            self._begin()
+        for mine, rows, slope in (
+            (self._lifted.objective, pool.objective, form.linear),
+            (self._lifted.feasibility, pool.feasibility, 0.0),
+        ):
+            for i in range(len(mine), len(rows)):
+                row = form.rows(rows.row(i)[None])[0] + slope
+                mine.add(row, float(rows.constant[i]), float(rows.value[i]), float(rows.size[i]), float(rows.error[i]))
+            if len(mine) != len(rows):
+                return None
+        try:
+            least = self._lp.solve(self._lifted)
+        except LPFailure:
+            self._begin()
+            return None
+        if least is None:
+            return None
+        point = form.point(least.point)
+        return replace(least, point=point, value=pool.value(point))
 
 
 class KnownProjection:
@@ -146,12 +213,17 @@ class KnownProjection:
         target, low, high = model.lower + level * gap, 0.0, np.inf
         smallest, largest = model.first / RANGE, model.first * RANGE
         weight = self._weight or model.first
-        start = model.rows.start(self._multipliers)
+        start, nearest, best = model.rows.start(self._multipliers), least, np.inf
         for _ in range(TRIALS):
             found = model.rows.minimize(weight, model.flat, start, center, COARSE * gap)
-            start = found.multipliers
             missed = (model.height(found) - target) / gap
-            if abs(missed) <= NEAR * max(level, LEVEL) or not found.converged:
+            if not found.converged:
+                break
+            start = found.multipliers
+            if abs(missed) < best:
+                best, nearest, self._weight = abs(missed), found.point, weight
+                self._multipliers = model.rows.multipliers(found)
+            if best <= NEAR * max(level, LEVEL):
                 break
             low, high = (low, weight) if missed > 0 else (weight, high)
             if low > 0 and high < np.inf:
@@ -160,7 +232,4 @@ class KnownProjection:
                 weight = weight / STEP if missed > 0 else weight * STEP
             if not smallest < weight < largest:
                 break
-        self._weight = min(max(weight, smallest), largest)
-        self._multipliers = model.rows.multipliers(found)
-        met = missed <= NEAR * max(level, LEVEL) and bool((found.point != center).any())
-        return model.inside(found.point) if met else least
+        return model.inside(nearest) if best < 1.0 and (nearest != center).any() else least

@@ -6,8 +6,12 @@ import numpy as np
 
 from oracle_opt import Domain, ObjectiveCut
 from oracle_opt.arrays import EPS, Matrix, Vector
+from oracle_opt.domains._multipliers import simplex_quadratic
+from oracle_opt.domains.projection import RIDGE
 from oracle_opt.generators.masters.cut_pool import CutPool
-from oracle_opt.generators.masters.proximal_master import ProximalPoint, proximal_point
+from oracle_opt.generators.masters.proximal_master import GOOD, USABLE, ProximalPoint, proximal_point
+
+TRIES = 3  # from the solution of the last: what is left of a gap is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +57,13 @@ class ProximalRows:
             known.feasibility / self._scale[: len(known.feasibility)]
         )
         u[self._inner :] = known.equations / self._steep
-        sizes = np.abs(self._matrix[u > 0][:, : len(self._center.point)]) @ np.abs(self._center.point)
-        self.floor = 1e-15 * max(
-            abs(self._center.upper), float(sizes.max())
-        )  # the rounding of the rows that are active
+        self.floor = 1e-15 * max(abs(self._center.upper), self._terms(u))  # the rounding of the rows that are active
         return u
+
+    def _terms(self, u: Vector) -> float:
+        """The largest sum of the terms of an active row."""
+        active = np.abs(self._matrix[u > 0][:, : len(self._center.point)])
+        return float((active @ np.abs(self._center.point)).max())
 
     def without_constraints(self, start: Vector) -> Vector:
         """The same start, constraints at 0 and no margin to the cuts: for a master that failed with them."""
@@ -72,12 +78,8 @@ class ProximalRows:
 
         With a known term, up to `enough` or its rounding; the value is then that of the model and the term.
         """
-        center, metric, rhs, tolerance = (
-            self._center.point if center is None else center,
-            weight * scale,
-            self._rhs,
-            1e-6,
-        )
+        center = self._center.point if center is None else center
+        metric, rhs, tolerance = weight * scale, self._rhs, 1e-6
         form, count, top, floor, max_steps = self._form, self._count, 0.0, max(self.floor, enough), 25
         if form is not None:
             center, metric = form.near(center, metric)
@@ -110,3 +112,53 @@ class ProximalRows:
         u = found.multipliers
         outer = u[self._count : self._inner] * self._scale
         return RowMultipliers(u[: self._count], outer, u[self._inner :] * self._steep)
+
+
+class SpaceRows(ProximalRows):
+    """The same of a known term on the whole space, through the products of the cuts alone: the point needs no search.
+
+    With z the center less ``A' u / metric`` the dual is the quadratic ``linear @ u - u' H u / 2`` over the simplex.
+    """
+
+    def __init__(self, pool: CutPool, center: ObjectiveCut) -> None:
+        assert pool.form is not None
+        rows = pool.objective
+        self._center, self._form, self._rows = center, pool.form, rows
+        self._count = self._inner = len(rows)
+        self._scale = self._steep = np.zeros(0)
+        self._rhs = center.upper - rows.constant
+        self.floor = 1e-15 * abs(center.upper)
+        self._rounding = EPS * float(rows.size.min())
+
+    def _terms(self, u: Vector) -> float:
+        """The largest sum of the terms of an active row, at most."""
+        return float((self._rows.steepness[u > 0]).max() * np.abs(self._center.point).sum())
+
+    def minimize(
+        self, weight: float, scale: Vector, start: Vector, center: Vector | None = None, enough: float = 0.0
+    ) -> ProximalPoint:
+        """As above; the scale is of ones."""
+        form, rows = self._form, self._rows
+        assert form is not None
+        center, metric = form.near(self._center.point if center is None else center, weight * scale)
+        linear, floor = rows.products(center) - self._rhs, max(self.floor, self._rounding, enough)
+        hessian = np.tensordot(1.0 / (weight + np.array(form.bending)), form.products(rows), 1)
+        hessian[np.diag_indices(len(rows))] *= 1.0 + RIDGE
+        u = start
+        for _ in range(TRIES):
+            u = np.maximum(simplex_quadratic(hessian, linear, u, self._count, 0.1 * floor, 0.0), 0.0)
+            u /= u.sum()
+            heights = linear - hessian @ u
+            gap = float(heights.max() - u @ heights)
+            if gap <= floor:
+                break
+        form.last = center - rows.combine(u) / metric
+        value = float(heights.max()) + form.term.value(form.last)
+        return ProximalPoint(form.last, value, u, gap <= max(GOOD * floor, USABLE * -value))
+
+
+def rows_of(pool: CutPool, center: ObjectiveCut, domain: Domain, equations: Matrix, sides: Vector) -> ProximalRows:
+    """The master of the cuts of a pool, in the fastest form."""
+    if pool.form is not None and pool.form.bending and not len(pool.feasibility):
+        return SpaceRows(pool, center)
+    return ProximalRows(domain, equations, sides, pool, center)

@@ -7,6 +7,7 @@ from oracle_opt.arrays import Vector
 
 TEN = 10.0  # largest factor by which the weight changes after one answer
 PATIENCE = 3  # null steps, or serious ones, in a row before a weight that proved itself is changed
+ALIKE = 100.0  # ratio of the widths of a domain up to which they scale its variables
 LAG = 0.01  # share of the proven gap: a smaller predicted decrease says that the proof lags behind the steps
 
 
@@ -98,3 +99,18 @@ def first_step(domain: Domain, cut: ObjectiveCut, share: float = 1.0, scale: Vec
         away = np.sqrt(scale) * away
     length = share * float(np.linalg.norm(away))
     return length if np.isfinite(length) and length > 0 else 1.0
+
+
+def scale_of(domain: Domain) -> Vector:
+    """Diagonal of the norm, of size 1: 1 over squared widths, unless they differ by more than a factor of `ALIKE`."""
+    constraints = domain.linear_constraints()
+    assert constraints is not None  # `refusal` refuses all other domains
+    width = constraints.upper - constraints.lower
+    if not np.isfinite(width).all() or not (width > 0).any():
+        return np.ones(len(width))
+    width = np.where(width > 0, width, width.max())
+    if width.max() > ALIKE * width.min():
+        return np.ones(len(width))
+    mean = float(np.sqrt((width**2).mean()))
+    scale: Vector = (mean / width) ** 2
+    return scale

@@ -55,7 +55,7 @@ def check_term(subject: str, term: KnownTerm | None, cuts: Sequence[Cut], tolera
                 raise ConformanceError(
                     subject,
                     rule="without the `known` term the function is convex, and the cuts are cuts of the rest",
-                    seen=f"by the cut at `point` the rest is at least {claimed:.10g} at z, where it is {other.upper:.10g}",
+                    seen=f"by the cut at `point` the rest is at least {claimed:.10g} at z, and it is {other.value:.9g}",
                     advice=f"see whether {term} is a part of the function, with this weight",
                     at={"point": cut.point, "z": other.point},
                 )
