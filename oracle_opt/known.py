@@ -108,17 +108,18 @@ class KnownTerm(NamedArguments, ABC):
     def touching(self, point: Vector, domain: Domain, signs: Vector | None = None) -> Tangent:
         """The tangent at a point, with these slopes of the norm or those that it has there."""
         signs = self._signs(point) if signs is None else signs
-        slope, size, constant, n_terms = self._slope(point, signs), np.zeros(len(point)), 0.0, 0
+        n, slope, size, constant, n_terms = len(point), self._slope(point, signs), np.zeros(len(point)), 0.0, 0
         witness = {} if signs is None else {KNOWN_SLOPE: signs}
         if self.quadratic is not None:
             away = self.quadratic.away(point)
             bend = self.quadratic.steep(away)
             constant = float((0.5 * away - point).dot(bend))
             size = self.quadratic.steep(np.abs(away), size=True)
-            n_terms = 0 if self.quadratic.factor is None else len(self.quadratic.factor)
+            n_terms = 0 if self.quadratic.factor is None else n + len(self.quadratic.factor)
             witness[KNOWN_POINT] = point
-        whole = float(size.dot(np.abs(point))) + domain.extent(np.abs(slope) + size)
-        return Tangent(constant, slope, EPS * (2.0 * len(point) + n_terms + 8.0) * whole, witness)
+        of_constant = (1.5 * n + n_terms + 8.0) * float(size.dot(np.abs(point)))
+        error = EPS * (of_constant + (n_terms + 8.0) * domain.extent(np.abs(slope) + size))
+        return Tangent(constant, slope, error, witness)
 
     def tangent(self, slope: Vector, domain: Domain, near: Vector) -> Tangent:
         """The tangent at the minimizer of ``slope @ z`` plus this over a domain; or `near` it, if that is not easy.

@@ -46,8 +46,9 @@ class Composite(Oracle):
     ----------
     oracle : Oracle
         Answers cuts of f. Its domain is taken, unless there is another one.
-    known : KnownTerm
-        h: a `QuadraticTerm`, an `L1Term`, or their sum.
+    known : KnownTerm or cvxpy.Expression
+        h: a `QuadraticTerm`, an `L1Term`, or their sum. Or the same in cvxpy, of one variable: multiples of
+        ``sum_squares(A @ z - b)`` with A z = b somewhere, and of ``norm1(multiply(w, z))``.
     domain : Domain, optional
         A part of the oracle's domain.
 
@@ -84,8 +85,12 @@ class Composite(Oracle):
     known: KnownTerm
     given: Domain
 
-    def __init__(self, oracle: Oracle, known: KnownTerm, domain: Domain | None = None) -> None:
+    def __init__(self, oracle: Oracle, known: KnownTerm | Any, domain: Domain | None = None) -> None:
         instance("oracle", oracle, Oracle, "an Oracle; wrap a function in FunctionOracle")
+        if hasattr(known, "is_affine"):
+            from oracle_opt.oracles.disciplined import known_term  # cvxpy is there, then
+
+            known = known_term(known)
         instance("known", known, KnownTerm, A_TERM)
         if isinstance(oracle, Composite):  # of three terms two are known
             domain, known = oracle.given if domain is None else domain, oracle.known + known

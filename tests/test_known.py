@@ -71,7 +71,7 @@ def test_random_problems_agree_with_clarabel_and_nearly_all_are_closed(part):
     assert sum(map(agrees_with_clarabel, range(1000 + 25 * part, 1025 + 25 * part))) <= 5  # of 100 runs
 
 
-@pytest.mark.campaign(1)
+@pytest.mark.campaign(10)
 @pytest.mark.parametrize("part", range(20))
 def test_two_thousand_random_problems_agree_with_clarabel(part):
     assert (
@@ -244,6 +244,33 @@ def test_a_copy_in_the_middle_of_a_run_goes_on():
     again = pickle.loads(pickle.dumps(generator))
     assert (again.ask() == generator.ask()).all()
     assert again.minorant().constant == generator.minorant().constant
+
+
+def test_a_term_may_be_a_cvxpy_expression():
+    rng = np.random.default_rng(3)
+    z, R, c, w = cp.Variable(5), rng.normal(size=(2, 5)), rng.normal(size=5), rng.uniform(size=5)
+    for expression in (
+        0.3 * cp.sum_squares(z),
+        cp.sum_squares(cp.multiply(w, z - c)) / 4,
+        2 * cp.norm1(z) + 0.5 * (0.2 * cp.sum_squares(R @ z - R @ c)),
+        cp.norm1(cp.multiply(w, z)) * 3,
+    ):
+        term, point = Composite(risk("hinge"), expression).known, rng.normal(size=5)
+        z.value = point
+        assert term.value(point) == pytest.approx(expression.value, rel=1e-12)
+        assert (z.value == point).all()
+    result = minimize(Composite(risk("hinge"), 0.05 * cp.sum_squares(z)))
+    assert result.upper_bound == minimize(Composite(risk("hinge"), QuadraticTerm(0.1))).upper_bound
+    for wrong in (
+        cp.norm2(z),
+        cp.sum_squares(R.T @ z[:2] - c),
+        cp.norm1(z - c),
+        -cp.norm1(z),
+        cp.sum(z),
+        cp.norm1(z) + 1,
+    ):
+        with pytest.raises(InvalidArgument, match="`known` must be"):
+            Composite(risk("hinge"), wrong)
 
 
 def test_refusals_say_what_to_do():

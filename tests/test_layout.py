@@ -230,7 +230,7 @@ def test_every_generator_has_an_example():
 BUDGET = {
     "lines of the core": 26_000,
     "lines of the kernels": 20_300,
-    "lines of the programs": 16_900,
+    "lines of the programs": 16_950,
     "lines of the study": 12_600,
     "files shipped": 475,
     "roundings counted by hand": 102,  # outside of proof/, where numbers know their error
