@@ -74,10 +74,12 @@ class KnownForm:
     def products(self, rows: Rows) -> NDArray[np.float64]:
         """``rows @ rows.T`` over the variables of each number on the diagonal; kept from call to call."""
         if len(self._numbers) != len(rows) or (self._numbers != rows.number).any():
-            kept = np.isin(self._numbers, rows.number)
-            new = range(int(kept.sum()), len(rows))
-            made = np.zeros((len(self.bending), len(rows), len(rows)))
-            made[:, : new.start, : new.start] = self._products[:, kept][:, :, kept]
+            kept, old = self._products, len(self._numbers)
+            if (self._numbers != rows.number[:old]).any() if old <= len(rows) else True:  # some were dropped
+                which = np.isin(self._numbers, rows.number)
+                kept, old = kept[:, which][:, :, which], int(which.sum())
+            new, made = range(old, len(rows)), np.zeros((len(self.bending), len(rows), len(rows)))
+            made[:, :old, :old] = kept
             for i in new:
                 row = rows.row(i)
                 for each, number in zip(made, self.bending, strict=True):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from oracle_opt import Domain, FeasibilityCut, Minorant, ObjectiveCut
+from oracle_opt import Domain, FeasibilityCut, ObjectiveCut
 from oracle_opt.arrays import Vector
 from oracle_opt.domains import Box
 from oracle_opt.generators.masters.cut_pool import CutPool
@@ -20,10 +20,7 @@ from oracle_opt.generators.masters.proximity_control import first_step, scale_of
 from oracle_opt.known import KnownTerm
 
 RUNG, RUNGS = 0.1, 6  # factor from one weight to the next where the term does not bend everywhere, and most of them
-LOOSE, TIGHT = (
-    0.1,
-    1e-3,
-)  # share of the gap by which a minimum over a proven bound is too far above, and needlessly near
+LOOSE, TIGHT = 0.1, 1e-3  # shares of the gap: by so much a minimum is too far above what is proven, or needlessly near
 FINE = 1e-4  # share of the gap up to which a minimum is found
 COARSE = 1e-3  # and a point of a level set
 TRIALS = 12  # limit on the weights for one level set
@@ -89,12 +86,11 @@ class KnownModel(CuttingPlaneModel):
         """Value of the model at a point that a master found."""
         return self.pool.upper + found.value
 
-    def prove(self, multipliers: RowMultipliers) -> Minorant | None:
-        """Take up the minorant of multipliers, and what it proves."""
+    def _prove(self, multipliers: RowMultipliers) -> None:
+        """Take up the minorant of multipliers, if it proves more."""
         minorant = self.pool.minorant(multipliers.objective, multipliers.feasibility)
         if minorant is not None and (bound := minorant.minimum(self.domain)) >= self.lower:
             self.minorant, self.lower = minorant, bound
-        return minorant
 
     def _master(self, best: ObjectiveCut) -> ProximalRows:
         form = self.pool.form
@@ -109,7 +105,7 @@ class KnownModel(CuttingPlaneModel):
         if self._program is not None and (least := self._program.solve()) is not None:
             self._multipliers = RowMultipliers(least.objective, least.feasibility, self._multipliers.equations)
             self.pool.form.last = least.point
-            self.prove(self._multipliers)
+            self._prove(self._multipliers)
             self.failed = False
             return least
         start = self.rows.start(self._multipliers)
@@ -118,7 +114,7 @@ class KnownModel(CuttingPlaneModel):
             enough = FINE * gap if np.isfinite(gap) else 0.0
             found = self.rows.minimize(0.0 if bends else self._weight, self.flat, start, enough=enough)
             multipliers = self.rows.multipliers(found)
-            self.prove(multipliers)
+            self._prove(multipliers)
             slack = self.height(found) - self.lower
             if not found.converged or slack <= LOOSE * self.gap:
                 break

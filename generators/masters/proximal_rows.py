@@ -142,8 +142,9 @@ class SpaceRows(ProximalRows):
         assert form is not None
         center, metric = form.near(self._center.point if center is None else center, weight * scale)
         linear, floor = rows.products(center) - self._rhs, max(self.floor, self._rounding, enough)
-        hessian = np.tensordot(1.0 / (weight + np.array(form.bending)), form.products(rows), 1)
-        hessian[np.diag_indices(len(rows))] *= 1.0 + RIDGE
+        parts = zip(form.products(rows), form.bending, strict=True)
+        hessian: Matrix = sum(products / (weight + number) for products, number in parts)
+        hessian.flat[:: len(rows) + 1] *= 1.0 + RIDGE
         u = start
         for _ in range(TRIES):
             u = np.maximum(simplex_quadratic(hessian, linear, u, self._count, 0.1 * floor, 0.0), 0.0)

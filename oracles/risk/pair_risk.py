@@ -43,10 +43,15 @@ class PairRisk:
         found[n] = np.searchsorted(short[p], short[n], side="left")
         return found
 
-    def size(self, sizes: Vector) -> float:
-        """Of both scores of a pair, and of 1."""
-        means = [np.average(sizes[one], weights=self.sample_weight[one]) for one in (self.positive, self.negative)]
-        return 1.0 + float(sum(means))
+    unit = 1.0
+
+    @property
+    def shares(self) -> Vector:
+        """Those of each class add up to 1."""
+        shares = self.sample_weight.copy()
+        for one in (self.positive, self.negative):
+            shares[one] /= shares[one].sum()
+        return shares
 
     def at(self, scores: Vector) -> tuple[float, NDArray[Any], Vector]:
         """The pairs' affine function has the value of the risk where they were counted."""

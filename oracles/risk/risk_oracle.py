@@ -1,5 +1,6 @@
 """Empirical risk: the mean of a convex loss of the scores of data."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -228,8 +229,13 @@ class RiskOracle(Oracle):
 
     def size_of_terms(self, point: Vector) -> float:
         """Mean over the rows of ``abs(x) @ abs(w)`` and of the target, or 1: where f is 0 these are rounded."""
-        sizes = abs(self.X) @ abs(point.reshape(self.n_features, -1))
-        return self._risk.size(sizes.max(axis=1))
+        return self._risk.unit + float(self._mean_row @ abs(point.reshape(self.n_features, -1)).max(axis=1))
+
+    @cached_property
+    def _mean_row(self) -> Vector:
+        """The mean size of the entries of each column."""
+        sizes: Vector = abs(self._transposed) @ self._risk.shares
+        return sizes
 
     def identity(self) -> str:
         """Kind, parameters and data."""

@@ -53,9 +53,15 @@ class RowRisk(ABC):
     def losses(self, scores: Numbers) -> Numbers:
         """The losses, or more."""
 
-    def size(self, sizes: Vector) -> float:
-        """Mean size of the terms of the losses, of scores whose terms add up to these sizes."""
-        return float(self.sample_weight @ (sizes + (1.0 if self.labels else np.abs(self.y)))) / self.total
+    @property
+    def shares(self) -> Vector:
+        """How much a change of each score changes the risk at most, but for the loss' own slope."""
+        return self.sample_weight / self.total
+
+    @property
+    def unit(self) -> float:
+        """Mean size of the targets, or 1."""
+        return 1.0 if self.labels else float(self.sample_weight @ np.abs(self.y)) / self.total
 
     def at(self, scores: NDArray[np.float64]) -> tuple[float, NDArray[Any], NDArray[np.float64]]:
         """Value, witness and subgradient by the scores."""
