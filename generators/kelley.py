@@ -67,13 +67,17 @@ class Kelley(QueryPointGenerator):
 
     needs_convexity = True
     reads_extras = False
-    takes_known = True
     takes = frozenset({FeasibilityCut})
 
     def __init__(self, chebyshev: bool = False, max_cuts: int = 5000, tune_accuracy: bool = False) -> None:
         self.chebyshev = flag("chebyshev", chebyshev)
         self.max_cuts = whole("max_cuts", max_cuts)
         self.tune_accuracy = flag("tune_accuracy", tune_accuracy)
+
+    @property
+    def takes_known(self) -> bool:
+        """Not with the largest ball."""
+        return not self.chebyshev
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain without bounded linear constraints."""

@@ -105,7 +105,6 @@ class LevelSet(QueryPointGenerator):
 
     needs_convexity = True
     reads_extras = False
-    takes_known = True
     takes = frozenset({FeasibilityCut})
 
     def __init__(
@@ -131,6 +130,11 @@ class LevelSet(QueryPointGenerator):
             raise InvalidArgument("`interior` and `target` have no entropic metric; leave `entropic` out")
         if self.interior and self.target is not None:
             raise InvalidArgument("`target` is the level of a projection, and `interior` makes none; leave one out")
+
+    @property
+    def takes_known(self) -> bool:
+        """Not with centers, nor where the entropic metric is asked for."""
+        return not (self.interior or self.entropic)
 
     def refusal(self, domain: Domain) -> str | None:
         """Refuse a domain without bounded linear constraints, or without entropy where it is asked for."""

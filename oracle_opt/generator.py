@@ -108,8 +108,12 @@ class QueryPointGenerator(NamedArguments, ABC):
     needs_convexity: bool = False
     reads_extras: bool = True
     understands_infinity: bool = False
-    takes_known: bool = False
     known: KnownTerm | None = None
+
+    @property
+    def takes_known(self) -> bool:
+        """Not by default."""
+        return False
 
     def know(self, term: KnownTerm | None) -> None:
         """Take up which term of the function is known: the driver calls it before `reset`. Cuts stay those of the sum.

@@ -20,6 +20,7 @@ from oracle_opt import (
     QuadraticTerm,
     Query,
     Refuted,
+    Simplex,
     Status,
     minimize,
 )
@@ -289,3 +290,29 @@ def test_a_flat_row_alone_in_a_support_is_left():
     hessian = np.diag([100.0, 1e-315])
     found = simplex_quadratic(hessian, np.array([2.0, 0.0]), np.array([0.0, 1.0]), 2, 1e-12, 1e-12)
     assert found == pytest.approx([0.02, 0.98])
+
+
+@pytest.mark.parametrize(
+    "generator", [LevelSet(interior=True), LevelSet(entropic=True), Kelley(chebyshev=True)], ids=repr
+)
+def test_variants_without_a_master_for_terms_get_cuts_of_the_sum(generator):
+    oracle = Composite(risk("hinge", domain=Simplex(5)), QuadraticTerm(0.1))
+    result = minimize(oracle, generator, max_calls=300)
+    assert "The known term was linearized" in result.message
+    assert result.lower_bound <= minimize(oracle).upper_bound
+    assert minimize(oracle, LevelSet(), rtol=1e-6).success
+
+
+def test_extreme_weights_and_parts_of_the_domain_end_proven():
+    for weight in (1e-9, 1e9):
+        result = minimize(Composite(risk("hinge", domain=FreeSpace(5, radius=100)), QuadraticTerm(weight)), rtol=1e-6)
+        assert result.success, result.message
+    part = Box(np.full(5, -0.1), np.full(5, 0.2))
+    for term in (QuadraticTerm(0.1), L1Term(0.01)):
+        oracle = Composite(risk("auc"), term, part)
+        result = minimize(oracle)
+        assert result.success
+        assert part.contains(result.point)
+        assert result.certificate().verify(oracle, exact=True).proven
+    known = minimize(Composite(risk("hinge"), QuadraticTerm(0.1)), rtol=1e-8).upper_bound
+    assert minimize(Composite(risk("hinge"), QuadraticTerm(0.1)), LevelSet(target=known), max_calls=60).success
