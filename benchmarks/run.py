@@ -41,7 +41,7 @@ PAGES = {
     "workers": SCALING,
     "products": SCALING,
     **dict.fromkeys(("learning", "estimators", "linear"), LEARNING),
-    **dict.fromkeys(("uci_calls", "small_problems", "panel", "masters", "level_interior"), CALLS),
+    **dict.fromkeys(("uci_calls", "small_problems", "panel", "known_terms", "masters", "level_interior"), CALLS),
     **dict.fromkeys(("lp_mkl", "on_the_fly", "entries_on_the_fly", "gmkl", "scale", "features", "mixed_norm"), KERNELS),
     **dict.fromkeys(("certificates", "benders_certificates", "check_cost"), PROVEN),
 }  # the other sections are on the page of performance
@@ -67,6 +67,7 @@ SCRIPTS = (
     "mkl_query",
     "small_problems",
     "small_ratios",
+    "known_terms",
     "masters",
     "level_interior",
     "stabilization",

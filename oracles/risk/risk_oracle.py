@@ -143,15 +143,15 @@ class RiskOracle(Oracle):
         self._transposed = self.X.T.tocsr() if sparse.issparse(self.X) else self.X.T  # by rows it is twice as fast
         m, self.n_features = self.X.shape
         self.classes: NDArray[Any] | None = None
+        weights = _weights(sample_weight, m)
         targets: NDArray[Any]
         if of_kind.labels:
-            self.classes, targets = _labels(self.kind, y, m, of_kind.labels)
+            self.classes, places = _labels(self.kind, y, m, of_kind.labels)
+            if self.kind == "auc" and (np.bincount(places, weights) == 0).any():
+                raise InvalidArgument("`sample_weight` must be positive somewhere in each class for 'auc'")
+            targets = 2.0 * places - 1.0 if of_kind.labels == 2 else places
         else:
             targets = finite("y", y, (m,), "one target for each row of `X`")
-        weights = _weights(sample_weight, m)
-        if self.kind == "auc" and (np.bincount(targets, weights) == 0).any():
-            raise InvalidArgument("`sample_weight` must be positive somewhere in each class for 'auc'")
-        targets = 2.0 * targets - 1.0 if of_kind.labels == 2 else targets
         self._risk = of_kind(targets, weights, **parameters)
         self.polyhedral = of_kind.polyhedral
         self._columns = () if self.classes is None or of_kind.labels == 2 else (len(self.classes),)
