@@ -6,6 +6,8 @@ from oracle_opt.generators.masters.cut_rows import Rows
 from oracle_opt.generators.masters.cutting_plane_model import CuttingPlaneModel
 from oracle_opt.generators.masters.feasible_points import nearest_feasible, nothing_left, prove_empty
 from oracle_opt.generators.masters.interior_point import EpigraphSolution, minimize_epigraph
+from oracle_opt.generators.masters.known_model import KnownModel, KnownProjection
+from oracle_opt.generators.masters.known_pool import KnownPool
 from oracle_opt.generators.masters.level_center import LevelCenter
 from oracle_opt.generators.masters.level_projection import LevelProjection
 from oracle_opt.generators.masters.linear_program import ModelMinimum
@@ -20,6 +22,9 @@ __all__ = [
     "CutPool",
     "CuttingPlaneModel",
     "EpigraphSolution",
+    "KnownModel",
+    "KnownPool",
+    "KnownProjection",
     "LevelCenter",
     "LevelProjection",
     "ModelMinimum",
