@@ -124,9 +124,8 @@ class Modeled:
 
     def _solution(self, x: Vector, y: Vector | None = None, status: str = "Solved") -> Any:
         """What cvxpy makes of a solver's x and multipliers."""
-        z = None
+        z = np.zeros(self._n_rows)  # cvxpy 1.6 cannot do without
         if y is not None:
-            z = np.zeros(self._n_rows)
             z[self._rows] = y
         found = SimpleNamespace(status=status, x=x, z=z, obj_val=0.0, solve_time=0.0, iterations=0)
         return self._chain.invert(found, self._inverse)
