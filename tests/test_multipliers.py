@@ -161,3 +161,28 @@ class OneBound(Box):
 def test_bounds_of_another_shape_are_refused() -> None:
     with pytest.raises(InvalidArgument, match=r"shape \(3,\), got \(1,\) and \(3,\)"):
         proximal_point(OneBound(np.zeros(3), np.ones(3)), np.zeros(3), 1.0, np.eye(3), np.ones(3), 3, np.eye(3)[0])
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_factor_that_is_kept_ends_at_the_optimum(seed):
+    """Supports of many rows: pieces, rows that hold, and equations; some rows twice."""
+    rng = np.random.default_rng(seed)
+    m, n_free = int(rng.integers(60, 200)), int(rng.integers(0, 4))
+    count = int(rng.integers(m // 2, m - 3))
+    matrix = rng.normal(size=(m, int(rng.integers(50, 300)))) * 10 ** rng.uniform(-2, 2)
+    if seed % 3 == 0:
+        matrix[rng.integers(0, m - 3, m // 5)] = matrix[rng.integers(0, m - 3, m // 5)]
+    hessian = matrix @ matrix.T
+    hessian[np.diag_indices(m)] *= 1.0 + 1e-9
+    linear = rng.normal(size=m) * np.sqrt(np.diag(hessian)) * rng.uniform(0.1, 3)
+    start = np.zeros(m)
+    start[:count] = rng.uniform(0.01, 1, count) * (rng.random(count) < 0.9)
+    start /= start.sum()
+    size = np.abs(linear).max()
+    v = simplex_quadratic(hessian, linear, start, count, 1e-9 * size, 1e-9 * size, n_free)
+    gains, signed = linear - hessian @ v, m - n_free
+    assert v[:count].sum() == pytest.approx(1.0, abs=1e-9)
+    assert v[:signed].min() >= 0
+    assert gains[:count].max() <= (gains * v)[:count].sum() + 1e-7 * size
+    assert gains[count:signed].max(initial=0.0) <= 1e-7 * size
+    assert np.abs(gains[signed:]).max(initial=0.0) <= 1e-7 * size

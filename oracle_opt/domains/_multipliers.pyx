@@ -12,14 +12,15 @@ from oracle_opt.errors import InvalidArgument
 
 from libc.math cimport INFINITY, fabs, isfinite, sqrt
 from libc.string cimport memcpy, memset
-from scipy.linalg.cython_blas cimport ddot, dgemv, dsyrk
-from scipy.linalg.cython_lapack cimport dposv
+from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv, dsyrk, dtrsv
+from scipy.linalg.cython_lapack cimport dposv, dpotrf
 
 cdef extern from *:
     """
     #define RIDGE 1e-15         /* of each row: near-parallel rows make the Hessian singular up to rounding */
     #define NOTHING 1e-140      /* slopes of rows that are all 0, but for their ridge */
     #define FLAT 1e-8           /* flatter rows, of the steepest one's slope, count as if they had this share of it */
+    #define INDEFINITE 1e-13    /* of a row's own entry: what is left of it in a factor is rounding */
     #define ENTER 0.5           /* variables that gain at least this share of the best gain enter together */
     #define GOOD 1e3            /* so many times the tolerances are still good enough */
     #define SUFFICIENT 1e-4     /* share of the gain that the slope promises, of a step that is taken */
@@ -27,6 +28,7 @@ cdef extern from *:
     const double RIDGE
     const double FLAT
     const double NOTHING
+    const double INDEFINITE
     const double ENTER
     const double GOOD
     const double SUFFICIENT
@@ -35,6 +37,7 @@ cdef enum:
     IDLE = 2            # steps that do not halve a gap which is good enough: the rest is rounding
     NEAR = 10           # steps near the rows, after which a projection has come as far as the precision allows
     PIVOTS = 300        # of a quadratic program
+    MANY = 48           # rows of a support from which on its factor is kept and changed
     HALVINGS = 60
     ASKING = 16         # pivots after which the time is looked at again
 
@@ -191,12 +194,18 @@ cdef class Quadratic:
         cdef double *normal
         cdef double *unit = self.unit
         cdef double *e = self.e
+        cdef bint keeps = True
         memset(self.refused, 0, m * sizeof(int))
         for step in range(max_steps):
             if step % ASKING == 0:
                 seconds_left()
             self.choose()
             k, normal = self.n_chosen, plain + self.n_chosen
+            if k >= MANY and keeps:
+                keeps = False
+                if self.go_on_simplex(count, of_pieces, of_others, max_steps):
+                    return 0
+                continue
             # in units in which all rows are as steep as each other
             top = 0.0
             for a in range(k):
@@ -270,6 +279,137 @@ cdef class Quadratic:
                 return 0
             self.support[added] = True
         return 0
+
+    # The same from a support of many rows, whose factor is kept: rows enter and leave it. 0 where that breaks down.
+    cdef int go_on_simplex(self, int count, double of_pieces, double of_others, int max_steps) except -1:
+        cdef int a, b, i, k = self.n_chosen, m = self.m, step, stride = 1, info = 0, added = -1, leaving, n_pieces = 0
+        cdef double top = 0.0, total = 0.0, rho, multiplier, rest, room, share, of_normal
+        cdef double *v = self.v
+        cdef double *plain = self.found
+        cdef double *normal = self.found + m
+        cdef double *unit = self.unit
+        cdef double *e = self.e
+        cdef double *row
+        cdef int *chosen = self.chosen
+        for i in range(m):
+            unit[i] = sqrt(self.hessian[i * (m + 1)])
+            top = max(top, unit[i])
+        if not top > NOTHING:
+            return 0
+        for i in range(m):
+            unit[i] = max(unit[i] / top, FLAT)
+            e[i] = 1.0 / unit[i] if i < count else 0.0
+        for a in range(k):
+            n_pieces += chosen[a] < count
+            total += e[chosen[a]] * e[chosen[a]]
+        if not n_pieces:
+            return 0
+        rho = top * top * n_pieces / total
+        for a in range(k):
+            for b in range(a + 1):
+                self.factor[a * m + b] = self.entry(chosen[a], chosen[b], rho)
+        dpotrf("U", &k, self.factor, &m, &info)
+        if info:
+            return 0
+        for step in range(max_steps):
+            if step % ASKING == 0:
+                seconds_left()
+            for a in range(k):
+                i = chosen[a]
+                plain[a], normal[a] = self.linear[i] / unit[i], e[i]
+            self.solve_factored(k, plain)
+            self.solve_factored(k, normal)
+            multiplier, of_normal = -1.0, 0.0
+            for a in range(k):
+                multiplier += e[chosen[a]] * plain[a]
+                of_normal += e[chosen[a]] * normal[a]
+            multiplier /= of_normal
+            rest = 1.0
+            for a in range(k):
+                plain[a] -= multiplier * normal[a]
+                rest -= e[chosen[a]] * plain[a]
+            rest /= of_normal
+            multiplier -= rest
+            room, leaving = INFINITY, -1
+            for a in range(k):
+                i = chosen[a]
+                plain[a] = (plain[a] + rest * normal[a]) / unit[i]
+                if not isfinite(plain[a]):
+                    return 0
+                if plain[a] <= 0.0 and i < self.n_signed:
+                    share = v[i] / (v[i] - plain[a]) if v[i] - plain[a] > 0.0 else 0.0
+                    if share < room:
+                        room, leaving = share, i
+            if leaving >= 0:
+                for a in range(k):
+                    i = chosen[a]
+                    v[i] += room * (plain[a] - v[i])
+                    if i < self.n_signed and (i == leaving or not v[i] > 0.0):
+                        self.support[i] = False
+                        v[i] = 0.0
+                if leaving == added:
+                    self.refused[leaving] = True
+                n_pieces = 0
+                for a in range(k - 1, -1, -1):
+                    if self.support[chosen[a]]:
+                        n_pieces += chosen[a] < count
+                    else:
+                        self.take_off(a, k)
+                        k -= 1
+                if not n_pieces:
+                    return 0
+                continue
+            memcpy(self.gain, self.linear, m * sizeof(double))
+            for a in range(k):
+                i = chosen[a]
+                v[i], share = plain[a], -plain[a]
+                daxpy(&m, &share, <double*> self.hessian + i * m, &stride, self.gain, &stride)
+            added = -1
+            for i in range(m):
+                if i < count:
+                    self.gain[i] -= multiplier + rho
+                if self.support[i] or self.refused[i] or not self.gain[i] > (of_pieces if i < count else of_others):
+                    continue
+                if added < 0 or self.gain[i] > self.gain[added]:
+                    added = i
+            if added < 0:
+                return 1
+            row = self.factor + k * m
+            for b in range(k):
+                row[b] = self.entry(added, chosen[b], rho)
+            dtrsv("U", "T", "N", &k, self.factor, &m, row, &stride)
+            share = self.entry(added, added, rho)
+            rest = share - product_of(k, row, row)
+            if not rest > INDEFINITE * share:
+                return 0
+            row[k], chosen[k], self.support[added] = sqrt(rest), added, True
+            k += 1
+        return 1
+
+    cdef void solve_factored(self, int k, double* side) noexcept:
+        cdef int stride = 1
+        dtrsv("U", "T", "N", &k, self.factor, &self.m, side, &stride)
+        dtrsv("U", "N", "N", &k, self.factor, &self.m, side, &stride)
+
+    # of the Hessian in units of the rows, plus what makes it definite
+    cdef double entry(self, int i, int j, double rho) noexcept:
+        return self.hessian[i * self.m + j] / (self.unit[i] * self.unit[j]) + rho * (self.e[i] * self.e[j])
+
+    # Take a row off the factor of k rows: what is left is turned into a triangle again.
+    cdef void take_off(self, int gone, int k) noexcept:
+        cdef int i, j, m = self.m
+        cdef double length, cosine, sine, one, other
+        for i in range(gone, k - 1):
+            memcpy(self.factor + i * m, self.factor + (i + 1) * m, (i + 2) * sizeof(double))
+            self.chosen[i] = self.chosen[i + 1]
+        for j in range(gone, k - 1):
+            one, other = self.factor[j * m + j], self.factor[j * m + j + 1]
+            length = sqrt(one * one + other * other)
+            cosine, sine = one / length, other / length
+            for i in range(j, k - 1):
+                one, other = self.factor[i * m + j], self.factor[i * m + j + 1]
+                self.factor[i * m + j] = cosine * one + sine * other
+                self.factor[i * m + j + 1] = cosine * other - sine * one
 
 
 def nonnegative_quadratic(
