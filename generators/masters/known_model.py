@@ -188,7 +188,13 @@ class KnownProgram:
 
 
 class KnownProjection:
-    """Points near a center in level sets of a `KnownModel`: the weight of the quadratic that leads there is sought."""
+    """Points near a center in level sets of a `KnownModel`: the weight of the quadratic that leads there is sought.
+
+    Parameters
+    ----------
+    model : KnownModel
+        The model, after a first cut.
+    """
 
     def __init__(self, model: KnownModel) -> None:
         self._model, self._weight = model, 0.0
@@ -199,7 +205,7 @@ class KnownProjection:
 
         The minimizer of the model plus ``weight / 2 * |z - center|^2`` is such a point for some weight: its logarithm
         is bisected, from that of the last time. Where that fails, or the gap is rounding, the point is the model's
-        minimizer.
+        minimizer. Tolerances are shares of the gap, and no `unit` changes them.
         """
         model = self._model
         assert model.minimum is not None
