@@ -212,9 +212,8 @@ class LevelSet(QueryPointGenerator):
             stuck = self.center == "either" and self._n_null >= STUCK and self._n_serious > 1
             last = self._projects_last or stuck or isinstance(cut, FeasibilityCut)
             self._point = self._levels.project(cut.point if last else best.point, level)
-        if model.domain is not self._domain and isinstance(
-            self._levels, LevelProjection
-        ):  # the program's minorant is the best over a box around the domain
+        # the program's minorant is the best over a box around the domain
+        if model.domain is not self._domain and isinstance(self._levels, LevelProjection):
             proven = self._levels.minorant()
             known = self._minorant
             if proven is not None and (known is None or proven.minimum(self._domain) > known.minimum(self._domain)):

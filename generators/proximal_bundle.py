@@ -314,9 +314,7 @@ class ProximalBundle(QueryPointGenerator):
 
     def _inside(self, point: Vector) -> Vector:
         """Return the point of the domain nearest to one that satisfies the master's rows to its tolerance."""
-        if self._master is self._domain or (self._pool.form is not None and self._domain.contains(point)):
-            return point
-        return self._domain.project(point)
+        return point if self._master is self._domain else self._domain.project(point)
 
     def _prove(self, multipliers: RowMultipliers) -> None:
         self._take(self._pool.minorant(multipliers.objective, multipliers.feasibility))

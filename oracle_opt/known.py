@@ -19,10 +19,7 @@ from oracle_opt.words import one_line
 if TYPE_CHECKING:  # proofs alone need what computes them
     from oracle_opt.proof.enclosure import Enclosure
 
-KNOWN_POINT, KNOWN_SLOPE = (
-    "known_point",
-    "known_slope",
-)  # the witness of a tangent: where it touches; slopes of the norm
+KNOWN_POINT, KNOWN_SLOPE = "known_point", "known_slope"  # of a tangent: where it touches, and its slopes of the norm
 NOUGHT = 1e-9  # share of the largest variable
 A_TERM = "a known term such as QuadraticTerm(1e-3) or L1Term(0.1), or their sum"
 

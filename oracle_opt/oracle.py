@@ -59,6 +59,7 @@ class Oracle(NamedArguments, ABC):
         Of what the problem is a relaxation, in a sentence: each result and each certificate says it. Empty by default.
     known : KnownTerm or None
         A term of f that is known in closed form, `None` by default: generators that take it linearize the rest alone.
+        `Composite` of `oracle_opt.oracles` has it, and proves the minorants that come of it.
     witness : tuple of str
         Names of those `extras` of a cut that prove it: a certificate keeps them, and `prove_cut` and `prove_value` take
         them up. None by default: a certificate then holds "given the cuts".

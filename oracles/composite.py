@@ -29,6 +29,7 @@ from oracle_opt.proof.claim import Bound, ClaimKind, CutClaim, ValueClaim
 from oracle_opt.proof.enclosure import Enclosure
 from oracle_opt.proof.witness_numbers import number, numbers
 
+TINY = float(np.finfo(float).tiny)
 WIDER = 1.05  # times the radius that is computed: for its rounding, and so that no minimizer is at the edge
 
 
@@ -39,8 +40,10 @@ class Composite(Oracle):
     cutting-plane model of f, plus h. Other generators get cuts of the sum.
 
     The indicator of a box, or of any other simple set, is a `domain`. On a `FreeSpace` of infinite radius a quadratic h
-    that bends in every direction proves a radius: with g the subgradient of f at the center of h, and c the least
-    curvature, a minimizer lies within ``norm(g) / c`` of that center. The oracle is then called once, there.
+    that bends in every direction proves a radius. With c the least curvature, and g the subgradient of f at the center
+    x of h, a minimizer lies within ``norm(g) / c`` of x; where the oracle proves a bound b of f, it lies within
+    ``sqrt(2 (f(x) + h(x) - b) / c)``, too. The oracle is then called once, there. Any other radius that is stated is to
+    be one of the sum.
 
     Parameters
     ----------
@@ -104,6 +107,9 @@ class Composite(Oracle):
             raise InvalidArgument(
                 f"`domain` must have {oracle.domain.dimension} variables, as the oracle, got {self.domain!r}"
             )
+        inside, given = oracle.domain.stated_constraints(), self.domain.bounding_box()
+        if inside is not None and ((given[0] < inside.lower) | (given[1] > inside.upper)).any():
+            raise InvalidArgument(f"`domain` must be a part of {oracle.domain!r}, the oracle's, got {self.domain!r}")
         known.check(self.domain.dimension)
         self.gives = oracle.gives & {FeasibilityCut}
         self.costly, self.curved, self.adaptive = oracle.costly, oracle.curved, oracle.adaptive
@@ -120,16 +126,18 @@ class Composite(Oracle):
             self._judge.domain = self.domain
 
     def _bounded(self, dimension: int) -> Domain:
-        """The space with the radius in which a minimizer lies, as a subgradient at the term's center proves."""
-        assert self.known.quadratic is not None
-        center = self.known.quadratic.center
-        center = np.zeros(dimension) if center is None else center
+        """The space with the radius in which a minimizer lies, as the oracle's answer at the term's center proves."""
+        known, bend = self.known, self.known.curvature
+        assert known.quadratic is not None
+        center = np.zeros(dimension) if known.quadratic.center is None else known.quadratic.center
         cut = check_cut(self.oracle.query(Query(center.copy())), center, self.oracle)
-        slope = float(np.linalg.norm(cut.subgradient)) if isinstance(cut, ObjectiveCut) else np.inf
-        slope += float(np.linalg.norm(np.broadcast_to(self.known.norm.weight, dimension))) if self.known.norm else 0.0
-        if not (np.isfinite(slope) and isinstance(cut, ObjectiveCut) and np.isfinite(cut.value)) or cut.error:
+        if not isinstance(cut, ObjectiveCut) or cut.upper == np.inf:
             return self.domain
-        return FreeSpace(dimension, max(slope / self.known.curvature, np.finfo(float).tiny) * WIDER, center)
+        steep = 0.0 if known.norm is None else float(np.linalg.norm(np.broadcast_to(known.norm.weight, dimension)))
+        by_slope = np.inf if cut.error else (float(np.linalg.norm(cut.subgradient)) + steep) / bend
+        by_value = float(np.sqrt(2.0 * max(cut.upper + known.value(center) - cut.lower_bound, 0.0) / bend))
+        radius = min(by_slope, by_value)
+        return self.domain if radius == np.inf else FreeSpace(dimension, max(radius, TINY) * WIDER, center)
 
     def query(self, query: Query) -> Cut:
         """Ask the oracle, and add the tangent of the term at the query point."""

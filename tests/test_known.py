@@ -62,6 +62,7 @@ def agrees_with_clarabel(seed):
         result = minimize(oracle, generator(), rtol=1e-6, atol=1e-9, max_calls=300)
         loose = 1e-5 if FeasibilityCut in oracle.gives else 2e-6  # Clarabel's own point is feasible up to a tolerance
         assert result.lower_bound <= best + loose * size + 1e-7, (seed, words, name)
+        assert result.lower_bound <= result.upper_bound + 1e-10 * size, (seed, words, name)  # points are of the domain
         assert result.upper_bound >= best - loose * size - 1e-7 * max(1.0, abs(best)), (seed, words, name)
         n_open += result.status is not Status.CONVERGED
     return n_open
@@ -212,6 +213,20 @@ def test_a_run_goes_on_from_its_journal(tmp_path, generator):
         )
 
 
+@pytest.mark.parametrize("kind", ["hinge", "huber", "logistic"])
+@pytest.mark.parametrize("generator", [None, ProximalBundle()], ids=repr)
+def test_a_tiny_ridge_makes_a_wide_domain_and_no_honest_run_is_refused(kind, generator):
+    X = np.random.default_rng(7).normal(size=(80, 6)) * 10.0 ** np.arange(-3, 3)
+    y = X[:, 5] + np.random.default_rng(8).normal(size=80)
+    data = RiskOracle(kind, X, y if kind == "huber" else np.sign(y))
+    for term in (QuadraticTerm(1e-10), QuadraticTerm(1e-10, center=np.full(6, 5.0)) + L1Term(1e-9)):
+        oracle = Composite(data, term)
+        result = minimize(oracle, generator, max_calls=150)
+        assert oracle.domain.radius < 1e9  # by its value: by its slope it is 1e11
+        for exact in (False, True):
+            assert result.certificate().verify(oracle, exact=exact).lower <= result.upper_bound
+
+
 def test_few_cuts_still_end_at_the_minimum():
     oracle = Composite(risk("hinge", 200, 10), QuadraticTerm(0.01))
     best = minimize(oracle).upper_bound
@@ -281,6 +296,8 @@ def test_refusals_say_what_to_do():
         Composite(risk("hinge"), L1Term([1.0, 2.0]))
     with pytest.raises(InvalidArgument, match="must have 5 variables"):
         Composite(risk("hinge"), L1Term(1.0), Box([0], [1]))
+    with pytest.raises(InvalidArgument, match="must be a part of"):
+        Composite(risk("hinge", domain=Simplex(5)), L1Term(1.0), Box(np.full(5, -1), np.full(5, 1)))
     with pytest.raises(CapabilityMismatch, match="not convex"):
         Composite(FunctionOracle(lambda z: (-z @ z, -2 * z), Ball(2), convex=False), L1Term(1.0))
 

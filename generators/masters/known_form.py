@@ -73,9 +73,9 @@ class KnownForm:
 
     def products(self, rows: Rows) -> NDArray[np.float64]:
         """``rows @ rows.T`` over the variables of each number on the diagonal; kept from call to call."""
-        if len(self._numbers) != len(rows) or (self._numbers != rows.number).any():
+        if not np.array_equal(self._numbers, rows.number):
             kept, old = self._products, len(self._numbers)
-            if (self._numbers != rows.number[:old]).any() if old <= len(rows) else True:  # some were dropped
+            if not np.array_equal(self._numbers, rows.number[:old]):  # some were dropped
                 which = np.isin(self._numbers, rows.number)
                 kept, old = kept[:, which][:, :, which], int(which.sum())
             new, made = range(old, len(rows)), np.zeros((len(self.bending), len(rows), len(rows)))

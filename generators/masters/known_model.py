@@ -129,8 +129,7 @@ class KnownModel(CuttingPlaneModel):
 
     def inside(self, point: Vector) -> Vector:
         """The point of the domain nearest to one that satisfies its rows to the master's tolerance."""
-        simple = self.pool.form.domain is self.domain or self.domain.contains(point)
-        return point if simple else self.domain.project(point)
+        return point if self.pool.form.domain is self.domain else self.domain.project(point)
 
 
 class KnownProgram:

@@ -67,11 +67,8 @@ class KnownPool(CutPool):
         if isinstance(cut, FeasibilityCut):
             super().add(cut)
             return
-        tangent, value, extent = (
-            self.term.touching(cut.point, self._domain),
-            self.term.value(cut.point),
-            self._domain.extent,
-        )
+        tangent, value = self.term.touching(cut.point, self._domain), self.term.value(cut.point)
+        extent = self._domain.extent
         for one in (cut, *cut.further):
             height, slope = one.value - value, one.subgradient - tangent.slope
             error, size = cut_rounding(one.point, height, slope)

@@ -126,7 +126,7 @@ class SpaceRows(ProximalRows):
         self._center, self._form, self._rows = center, pool.form, rows
         self._count = self._inner = len(rows)
         self._scale = self._steep = np.zeros(0)
-        self._rhs = center.upper - rows.constant
+        self._allowed, self._rhs = 0.0, center.upper - rows.constant
         self.floor = 1e-15 * abs(center.upper)
         self._rounding = EPS * float(rows.size.min())
 
